@@ -1,0 +1,5 @@
+//! Samples large latent Gaussian fields with unknown hyperparameters.
+
+pub mod error;
+
+pub use error::{Error, Result};

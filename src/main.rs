@@ -1,0 +1,3 @@
+//! Runs the command line.
+
+fn main() {}

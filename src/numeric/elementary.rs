@@ -1,0 +1,245 @@
+//! Computes exponential, logarithm, sine and cosine without a branch, so that a loop over a slice becomes vector code.
+//!
+//! The system library is called once per number and cannot be vectorised; it also differs between platforms. These
+//! functions use only addition, multiplication, division, bit operations and selects. There is no fused
+//! multiply-add and no 64-bit integer conversion (AVX2 has none), so each result is the same to the last bit on every
+//! machine, whichever instruction set a loop was compiled for.
+//!
+//! Formulas, with every remainder small enough for a short polynomial:
+//!
+//! * `exp x = 2^k exp r`, `r = x - k ln 2`, `exp r = 1 + r + r c / (2 - c)`, `c = r - r^2 P(r^2)`;
+//! * `ln x = k ln 2 + ln m`, `m` in `[sqrt(1/2), sqrt 2)`, `ln m = 2 artanh s`, `s = (m - 1) / (m + 1)`;
+//! * `sin 2 pi u`, with `u = q/4 + r` and `|r| <= 1/8`, is `± sin 2 pi r` or `± cos 2 pi r` according to `q`.
+//!
+//! The polynomial coefficients are those of fdlibm (files `e_exp.c`, `e_log.c`, `k_sin.c`, `k_cos.c`): Copyright (C)
+//! 1993 by Sun Microsystems, Inc. All rights reserved. Permission to use, copy, modify, and distribute this software
+//! is freely granted, provided that this notice is preserved.
+
+use std::f64::consts::{LOG2_E, TAU};
+
+/// `1.5 * 2^52`: adding it rounds a number below `2^51` in size to an integer, which then stands in the low bits.
+const ROUND: f64 = 6_755_399_441_055_744.0;
+/// `2^52`, whose bits joined with those of an integer `n < 2^52` are the float `2^52 + n`.
+const TWO_52: f64 = 4_503_599_627_370_496.0;
+/// The upper part of `ln 2`; its 32 low bits are zero, so its product with any exponent is exact.
+const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
+/// `ln 2 - LN_2_HIGH`.
+const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+/// The bits below the exponent.
+const MANTISSA: u64 = (1 << 52) - 1;
+
+/// `P`: minimax on `|r| <= ln 2 / 2`, constant term first.
+const EXP: [f64; 5] = [
+    1.666_666_666_666_660_2e-1,
+    -2.777_777_777_701_559_3e-3,
+    6.613_756_321_437_934e-5,
+    -1.653_390_220_546_525_2e-6,
+    4.138_136_797_057_238_5e-8,
+];
+/// `(2 artanh s - 2 s) / s` in powers of `s^2`, starting with `s^2`.
+const LN: [f64; 7] = [
+    6.666_666_666_666_735e-1,
+    3.999_999_999_940_942e-1,
+    2.857_142_874_366_239e-1,
+    2.222_219_843_214_978_4e-1,
+    1.818_357_216_161_805e-1,
+    1.531_383_769_920_937_3e-1,
+    1.479_819_860_511_658_6e-1,
+];
+/// `(sin t - t) / t^3` in powers of `t^2` on `|t| <= pi / 4`.
+const SIN: [f64; 6] = [
+    -1.666_666_666_666_663_2e-1,
+    8.333_333_333_322_49e-3,
+    -1.984_126_982_985_795e-4,
+    2.755_731_370_707_006_8e-6,
+    -2.505_076_025_340_686_3e-8,
+    1.589_690_995_211_55e-10,
+];
+/// `(cos t - 1 + t^2 / 2) / t^4` in powers of `t^2` on `|t| <= pi / 4`.
+const COS: [f64; 6] = [
+    4.166_666_666_666_66e-2,
+    -1.388_888_888_887_411e-3,
+    2.480_158_728_947_673e-5,
+    -2.755_731_435_139_066_3e-7,
+    2.087_572_321_298_175e-9,
+    -1.135_964_755_778_819_5e-11,
+];
+
+/// Returns `e^x` to within one unit in the last place or so, with the limits of the system library: infinity above
+/// 709.78, gradual underflow to zero below -745.13, and NaN for NaN.
+#[inline(always)]
+pub fn exp(x: f64) -> f64 {
+    // Beyond these bounds the result is infinity or zero anyway. Written as comparisons because these, unlike
+    // `f64::clamp` in vector code, let a NaN through at the price of one instruction each.
+    let x = if x > 710.0 { 710.0 } else { x };
+    let x = if x < -746.0 { -746.0 } else { x };
+    // The low bits of `shifted` are k + 2 * 1023, an exponent field for each of two factors of 2^k; two, because 2^k
+    // itself may be beyond the range of normal numbers when the result is not.
+    const SHIFT: f64 = ROUND + 2.0 * 1023.0;
+    let shifted = x * LOG2_E + SHIFT;
+    let k = shifted - SHIFT;
+    let r = x - k * LN_2_HIGH - k * LN_2_LOW;
+    let z = r * r;
+    let c = r - z * polynomial(z, &EXP);
+    let mantissa = 1.0 + (r + r * c / (2.0 - c));
+    let half = (shifted.to_bits() & !1) << 51;
+    let rest = (shifted.to_bits() << 52).wrapping_sub(half);
+    mantissa * f64::from_bits(half) * f64::from_bits(rest)
+}
+
+/// Returns the natural logarithm of a positive normal number to within one unit in the last place or so.
+///
+/// Zero, subnormal, infinite, negative and NaN arguments give a meaningless finite number.
+#[inline(always)]
+pub fn ln(x: f64) -> f64 {
+    let sqrt_half = std::f64::consts::FRAC_1_SQRT_2.to_bits();
+    // Moves the boundary between two exponents from 1 to sqrt(1/2), so that a number just below 1 has exponent 0.
+    let shifted = x.to_bits().wrapping_add(1.0f64.to_bits() - sqrt_half);
+    let k = f64::from_bits((shifted >> 52) | TWO_52.to_bits()) - (TWO_52 + 1023.0);
+    let m = f64::from_bits((shifted & MANTISSA).wrapping_add(sqrt_half));
+    let f = m - 1.0;
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let series = z * polynomial(z, &LN);
+    let half_square = 0.5 * f * f;
+    // Summed from the small terms to the large ones.
+    s * (half_square + series) + k * LN_2_LOW - half_square + f + k * LN_2_HIGH
+}
+
+/// Returns sine and cosine of `2 pi u` for `u` in `[0, 1)`, to within two units in the last place.
+#[inline(always)]
+pub fn sin_cos_turns(u: f64) -> (f64, f64) {
+    let shifted = 4.0 * u + ROUND;
+    let quarter = shifted.to_bits();
+    // Exact, because u is within a factor two of the quarter that is taken away.
+    let t = TAU * (u - 0.25 * (shifted - ROUND));
+    let z = t * t;
+    let sin = t + t * z * polynomial(z, &SIN);
+    let half_z = 0.5 * z;
+    let head = 1.0 - half_z;
+    let cos = head + ((1.0 - head - half_z) + z * z * polynomial(z, &COS));
+    let odd = quarter & 1 != 0;
+    let (a, b) = if odd { (cos, sin) } else { (sin, cos) };
+    let sign_of_sin = (quarter & 2) << 62;
+    let sign_of_cos = (quarter.wrapping_add(1) & 2) << 62;
+    (f64::from_bits(a.to_bits() ^ sign_of_sin), f64::from_bits(b.to_bits() ^ sign_of_cos))
+}
+
+/// Evaluates a polynomial with the constant term first, as two interleaved Horner chains in `x^2`.
+///
+/// One chain would be a multiplication shorter but twice as deep, and depth is what these loops wait for.
+#[inline(always)]
+fn polynomial<const N: usize>(x: f64, coefficients: &[f64; N]) -> f64 {
+    let square = x * x;
+    let mut same = coefficients[N - 1];
+    let mut other = coefficients[N - 2];
+    for i in (0..N - 2).rev() {
+        (same, other) = (other, same * square + coefficients[i]);
+    }
+    same * x + other
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The allowed relative error, two units in the last place; the library that it is compared with has half a one.
+    const BOUND: f64 = 2.0 * f64::EPSILON;
+
+    fn assert_near(name: &str, x: f64, ours: f64, library: f64) {
+        let error = (ours - library).abs();
+        assert!(error <= BOUND * library.abs(), "{name}({x:e}): {ours:e}, library {library:e}");
+    }
+
+    #[test]
+    fn exp_agrees_with_the_library_on_its_whole_range() {
+        for i in 0..=1_400_000 {
+            let x = -700.0 + 0.001 * f64::from(i) + 1e-5 * f64::from(i).sin();
+            assert_near("exp", x, exp(x), x.exp());
+        }
+        for i in 0..1000 {
+            let x = f64::from(i).sin() * 2f64.powi(-(i % 60));
+            assert_near("exp", x, exp(x), x.exp());
+        }
+    }
+
+    #[test]
+    fn exp_has_the_limits_of_the_library() {
+        assert_eq!(exp(0.0), 1.0);
+        assert_eq!(exp(-0.0), 1.0);
+        assert_near("exp", 709.78, exp(709.78), 709.78f64.exp());
+        for x in [709.79, 710.0, 1e4, 1e300, f64::INFINITY] {
+            assert_eq!(exp(x), f64::INFINITY, "exp({x})");
+        }
+        for x in [-745.2, -746.0, -1e4, -1e300, f64::NEG_INFINITY] {
+            assert_eq!(exp(x), 0.0, "exp({x})");
+        }
+        assert!(exp(f64::NAN).is_nan() && exp(-f64::NAN).is_nan());
+        // Subnormal results have fewer bits: one unit of the smallest number is what rounding may cost.
+        for i in 0..3600 {
+            let x = -745.13 + 0.01 * f64::from(i);
+            let smallest = f64::from_bits(1);
+            assert!((exp(x) - x.exp()).abs() <= smallest + BOUND * x.exp(), "exp({x})");
+        }
+    }
+
+    #[test]
+    fn ln_agrees_with_the_library_on_its_whole_range() {
+        for i in 0..1_000_000u64 {
+            // Steps through all exponents and, by the golden ratio, evenly through the mantissas.
+            let exponent = 1 + i % 2046;
+            let mantissa = i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 12;
+            let x = f64::from_bits(exponent << 52 | mantissa);
+            assert_near("ln", x, ln(x), x.ln());
+        }
+        for i in 0..200_000 {
+            let x = 0.6 + 5e-6 * f64::from(i);
+            assert_near("ln", x, ln(x), x.ln());
+        }
+        for x in [1.0, f64::MIN_POSITIVE, f64::MAX, 1.0 - 1e-16, 1.0 + 3e-16, 0.5, 2f64.powi(-33)] {
+            assert_near("ln", x, ln(x), x.ln());
+        }
+    }
+
+    /// Sine and cosine by the library, after the same exact reduction done with branches.
+    fn library_sin_cos(u: f64) -> (f64, f64) {
+        let quarter = (4.0 * u).round();
+        let (sin, cos) = (TAU * (u - quarter / 4.0)).sin_cos();
+        match quarter as i32 % 4 {
+            0 => (sin, cos),
+            1 => (cos, -sin),
+            2 => (-sin, -cos),
+            _ => (-cos, sin),
+        }
+    }
+
+    #[test]
+    fn sin_and_cos_agree_with_the_library_on_the_circle() {
+        for i in 0..1_000_000 {
+            let u = (f64::from(i) + 0.37) / 1e6;
+            let ((sin, cos), (library_sin, library_cos)) = (sin_cos_turns(u), library_sin_cos(u));
+            assert_near("sin", u, sin, library_sin);
+            assert_near("cos", u, cos, library_cos);
+            // Without any reduction, the rounding of an angle up to 2 pi is what remains.
+            assert!((sin - (TAU * u).sin()).abs() <= 4.0 * f64::EPSILON, "sin({u})");
+            assert!((cos - (TAU * u).cos()).abs() <= 4.0 * f64::EPSILON, "cos({u})");
+        }
+    }
+
+    #[test]
+    fn quarter_turns_are_exact_and_tiny_angles_keep_their_relative_accuracy() {
+        let quarters = [(0.0, 1.0), (1.0, 0.0), (0.0, -1.0), (-1.0, 0.0)];
+        for (i, expected) in quarters.into_iter().enumerate() {
+            assert_eq!(sin_cos_turns(0.25 * i as f64), expected, "{i} quarter turns");
+        }
+        for u in [1e-300, 1e-20, 2f64.powi(-32), 1.0 - f64::EPSILON] {
+            assert_near("sin", u, sin_cos_turns(u).0, library_sin_cos(u).0);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "library")]
+    fn the_comparison_rejects_an_error_of_four_units() {
+        assert_near("exp", 1.0, exp(1.0) * (1.0 + 4.0 * f64::EPSILON), 1.0f64.exp());
+    }
+}

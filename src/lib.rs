@@ -2,5 +2,6 @@
 
 pub mod error;
 pub mod numeric;
+pub mod random;
 
 pub use error::{Error, Result};

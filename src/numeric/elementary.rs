@@ -65,7 +65,7 @@ const COS: [f64; 6] = [
     -1.135_964_755_778_819_5e-11,
 ];
 
-/// Returns `e^x` to within one unit in the last place or so, with the limits of the system library: infinity above
+/// Returns `e^x` to within one unit in the last place, with the limits of the system library: infinity above
 /// 709.78, gradual underflow to zero below -745.13, and NaN for NaN.
 #[inline(always)]
 pub fn exp(x: f64) -> f64 {
@@ -87,7 +87,7 @@ pub fn exp(x: f64) -> f64 {
     mantissa * f64::from_bits(half) * f64::from_bits(rest)
 }
 
-/// Returns the natural logarithm of a positive normal number to within one unit in the last place or so.
+/// Returns the natural logarithm of a positive normal number to within one unit in the last place.
 ///
 /// Zero, subnormal, infinite, negative and NaN arguments give a meaningless finite number.
 #[inline(always)]

@@ -1,0 +1,13 @@
+//! Holds what is observed, checked once on entry, and reads and writes it.
+//!
+//! Everything past this border may rely on it: data that exists is complete, finite and carries information. Every refusal is one line that names the file and line, what was
+//! expected, what was there and what to do.
+//!
+//! Files are comma-separated UTF-8 with a header line that names the columns. Grids are row-major: cell `(i, j)`
+//! is entry `i * columns + j`, and indices start at 0.
+
+mod line_feeds;
+mod names;
+mod table;
+
+pub use table::{Column, Row, Table};

@@ -6,8 +6,13 @@
 //! Files are comma-separated UTF-8 with a header line that names the columns. Grids are row-major: cell `(i, j)`
 //! is entry `i * columns + j`, and indices start at 0.
 
+mod cells;
+mod counts;
+mod grid;
 mod line_feeds;
 mod names;
 mod table;
 
+pub use counts::Counts;
+pub use grid::Grid;
 pub use table::{Column, Row, Table};

@@ -1,6 +1,7 @@
 //! Holds what is observed, checked once on entry, and reads and writes it.
 //!
-//! Everything past this border may rely on it: data that exists is complete, finite and carries information. Every refusal is one line that names the file and line, what was
+//! Everything past this border may rely on it: a [`Counts`], [`Returns`] or [`GroupedTable`] that exists is
+//! complete, finite and carries information. Every refusal is one line that names the file and line, what was
 //! expected, what was there and what to do.
 //!
 //! Files are comma-separated UTF-8 with a header line that names the columns. Grids are row-major: cell `(i, j)`
@@ -9,10 +10,14 @@
 mod cells;
 mod counts;
 mod grid;
+mod grouped;
 mod line_feeds;
 mod names;
+mod returns;
 mod table;
 
 pub use counts::Counts;
 pub use grid::Grid;
+pub use grouped::{GroupedColumns, GroupedTable};
+pub use returns::Returns;
 pub use table::{Column, Row, Table};

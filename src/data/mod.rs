@@ -13,11 +13,13 @@ mod grid;
 mod grouped;
 mod line_feeds;
 mod names;
+mod output;
 mod returns;
 mod table;
 
 pub use counts::Counts;
 pub use grid::Grid;
 pub use grouped::{GroupedColumns, GroupedTable};
+pub use output::OutputDir;
 pub use returns::Returns;
 pub use table::{Column, Row, Table};

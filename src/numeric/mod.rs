@@ -3,3 +3,7 @@
 pub mod elementary;
 pub mod simd;
 pub mod slice;
+
+pub use elementary::{exp, ln, sin_cos_turns};
+pub use simd::vectorised;
+pub use slice::{axpy, dot, squared_norm, sum};

@@ -1,0 +1,44 @@
+//! Says how likely the data are given the latent values at the observed sites.
+
+mod bernoulli;
+mod gaussian;
+mod nothing;
+mod poisson;
+mod stochvol;
+
+pub use bernoulli::BernoulliLogit;
+pub use gaussian::GaussianNoise;
+pub use nothing::Nothing;
+pub use poisson::PoissonLog;
+pub use stochvol::StochasticVolatility;
+
+use nalgebra::DMatrix;
+use std::fmt::Debug;
+
+/// What an approximation of a likelihood's curvature can be: κ I, or a block per group.
+#[derive(Clone, Debug)]
+pub enum Curvature {
+    /// Minus the second derivative at each site.
+    Sites(Vec<f64>),
+    /// Minus the Hessian of each group's coefficients.
+    Blocks(Vec<DMatrix<f64>>),
+}
+
+/// −log p(y | η) for the predictor η at the sites (field plus mean), its gradient and its curvature.
+///
+/// The models shipped use the ones of this module; a user's own likelihood implements this trait.
+pub trait Likelihood: Debug + Send + Sync {
+    /// Number of predictor values it reads.
+    fn sites(&self) -> usize;
+
+    /// Returns −log p(y | η) up to a constant and writes its gradient. Overflow gives infinity or NaN, not a panic.
+    fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64;
+
+    /// Minus the Hessian of log p at η (its expectation over y where that is simpler): what coordinates learn from.
+    fn curvature(&self, eta: &[f64]) -> Curvature;
+
+    /// Predictor values from which a sampler may sensibly start, if zero would not do.
+    fn start(&self) -> Option<Vec<f64>> {
+        None
+    }
+}

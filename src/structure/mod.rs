@@ -1,0 +1,120 @@
+//! Describes the Gaussian prior of the latents by its structure, and does its linear algebra.
+//!
+//! A structure says how N(0, Σ(w)) is laid out for working hyperparameters w (always unconstrained:
+//! log σ, log range, atanh φ, …). Everything else in the crate reaches Σ through one object, the
+//! [`Factor`] of V = (Σ(w)⁻¹ + K)⁻¹ = T T', where K is the [`Information`] that coordinates or masses
+//! add to the prior precision (K = 0 gives Σ itself):
+//!
+//! | wanted | from the factor |
+//! |---|---|
+//! | a draw of N(0, V) | T z, z ~ N(0, I) |
+//! | V v, V⁻¹ v | T T' v, T⁻ᵀ T⁻¹ v |
+//! | log determinant | `log_det` |
+//! | ∂(a'T z)/∂w | `sensitivity`: all other derivatives follow from it |
+//!
+//! Latents live in the structure's *basis*: the spectral one for grids, their own values otherwise.
+
+mod ar1;
+mod dense;
+mod groups;
+
+pub use ar1::Ar1;
+pub use dense::{Covariance, Dense};
+pub use groups::Groups;
+
+use crate::error::Result;
+use nalgebra::DMatrix;
+use std::sync::Arc;
+
+/// What is added to the prior precision: nothing, the same amount for every latent, or a block per group.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Information {
+    /// K = κ I; zero gives the prior itself.
+    Scalar(f64),
+    /// One symmetric positive semi-definite block per group (structure [`Groups`] only).
+    Blocks(Arc<Vec<DMatrix<f64>>>),
+}
+
+impl Information {
+    /// No information: V is the prior covariance.
+    pub const NONE: Information = Information::Scalar(0.0);
+}
+
+/// A square-root factor T of V = (Σ(w)⁻¹ + K)⁻¹ at one w, with derivatives in w.
+///
+/// `set` must be called before anything else and again whenever w changes. No method but `set` may
+/// depend on anything that happened before the last `set`.
+pub trait Factor: Send {
+    /// Number of latents.
+    fn dim(&self) -> usize;
+
+    /// Number of working hyperparameters.
+    fn parameters(&self) -> usize;
+
+    /// Moves to w. False if V is not finite and positive definite there: the proposal is then rejected.
+    fn set(&mut self, w: &[f64]) -> bool;
+
+    /// log|V|.
+    fn log_det(&self) -> f64;
+
+    /// Writes ∂ log|V| / ∂w.
+    fn log_det_gradient(&self, out: &mut [f64]);
+
+    /// out = T z.
+    fn apply(&mut self, z: &[f64], out: &mut [f64]);
+
+    /// out = T' y.
+    fn apply_transposed(&mut self, y: &[f64], out: &mut [f64]);
+
+    /// out = T⁻¹ u.
+    fn solve(&mut self, u: &[f64], out: &mut [f64]);
+
+    /// out = T⁻ᵀ r.
+    fn solve_transposed(&mut self, r: &[f64], out: &mut [f64]);
+
+    /// out_k = a' (∂T/∂w_k) z for every hyperparameter k.
+    fn sensitivity(&mut self, a: &[f64], z: &[f64], out: &mut [f64]);
+
+    /// out = K v for the information K (at the current w: an approximate K may depend on it).
+    fn information(&self, v: &[f64], out: &mut [f64]);
+}
+
+/// The closed set of structures. Adding one touches every device, and the compiler lists where.
+#[derive(Clone, Debug)]
+pub enum Structure {
+    /// First-order autoregression on a line.
+    Ar1(Ar1),
+    /// Independent groups of exchangeable coefficients.
+    Groups(Groups),
+    /// Any covariance, by dense algebra: the reference for the others.
+    Dense(Dense),
+}
+
+impl Structure {
+    /// Number of latents.
+    pub fn dim(&self) -> usize {
+        match self {
+            Structure::Ar1(s) => s.dim(),
+            Structure::Groups(s) => s.dim(),
+            Structure::Dense(s) => s.dim(),
+        }
+    }
+
+    /// Number of working hyperparameters.
+    pub fn parameters(&self) -> usize {
+        match self {
+            Structure::Ar1(_) => 2,
+            Structure::Groups(_) => 1,
+            Structure::Dense(s) => s.parameters(),
+        }
+    }
+
+    /// The factor of (Σ⁻¹ + K)⁻¹; an error if this structure has no such K.
+    pub fn factor(&self, information: &Information) -> Result<Box<dyn Factor>> {
+        Ok(match self {
+            Structure::Ar1(s) => Box::new(s.factor(information)?),
+            Structure::Groups(s) => Box::new(s.factor(information)?),
+            Structure::Dense(s) => Box::new(s.factor(information)?),
+        })
+    }
+}

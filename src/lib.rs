@@ -1,5 +1,7 @@
 //! Samples large latent Gaussian fields with unknown hyperparameters.
 
 pub mod error;
+pub mod structure;
+mod vector;
 
 pub use error::{Error, Result};

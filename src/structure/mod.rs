@@ -15,14 +15,17 @@
 //! Latents live in the structure's *basis*: the spectral one for grids, their own values otherwise.
 
 mod ar1;
+mod covariance;
 mod dense;
 mod groups;
+mod triangular;
 
 pub use ar1::Ar1;
-pub use dense::{Covariance, Dense};
+pub use covariance::{Covariance, Stationary};
+pub use dense::Dense;
 pub use groups::Groups;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use nalgebra::DMatrix;
 use std::sync::Arc;
 
@@ -38,12 +41,32 @@ pub enum Information {
 impl Information {
     /// No information: V is the prior covariance.
     pub const NONE: Information = Information::Scalar(0.0);
+
+    /// κ, for a structure that takes nothing else; `who` names it in the error.
+    fn scalar(&self, who: &str) -> Result<f64> {
+        match self {
+            Information::Scalar(kappa) if *kappa >= 0.0 && kappa.is_finite() => Ok(*kappa),
+            Information::Scalar(kappa) => Err(Error::input(
+                format!("information added to {who}"),
+                "a finite κ of at least zero",
+                kappa.to_string(),
+                "use 0 for the prior itself",
+            )),
+            Information::Blocks(blocks) => Err(Error::input(
+                format!("information added to {who}"),
+                "one κ for all latents",
+                format!("{} blocks", blocks.len()),
+                "pass Information::Scalar; only groups take blocks",
+            )),
+        }
+    }
 }
 
 /// A square-root factor T of V = (Σ(w)⁻¹ + K)⁻¹ at one w, with derivatives in w.
 ///
 /// `set` must be called before anything else and again whenever w changes. No method but `set` may
-/// depend on anything that happened before the last `set`.
+/// depend on anything that happened before the last `set`. Vectors have `dim` entries and gradients `parameters`;
+/// what was in an output before does not matter.
 pub trait Factor: Send {
     /// Number of latents.
     fn dim(&self) -> usize;
@@ -113,7 +136,7 @@ impl Structure {
     pub fn factor(&self, information: &Information) -> Result<Box<dyn Factor>> {
         Ok(match self {
             Structure::Ar1(s) => Box::new(s.factor(information)?),
-            Structure::Groups(s) => Box::new(s.factor(information)?),
+            Structure::Groups(s) => s.factor(information)?,
             Structure::Dense(s) => Box::new(s.factor(information)?),
         })
     }

@@ -1,6 +1,7 @@
 //! Samples large latent Gaussian fields with unknown hyperparameters.
 
 pub mod error;
+pub mod likelihood;
 pub mod structure;
 mod vector;
 

@@ -12,6 +12,7 @@ pub use nothing::Nothing;
 pub use poisson::PoissonLog;
 pub use stochvol::StochasticVolatility;
 
+use crate::error::{Error, Result};
 use nalgebra::DMatrix;
 use std::fmt::Debug;
 
@@ -41,4 +42,40 @@ pub trait Likelihood: Debug + Send + Sync {
     fn start(&self) -> Option<Vec<f64>> {
         None
     }
+}
+
+/// out = exp(sign·x): the one place where the likelihoods spend their time.
+fn exponentials(sign: f64, x: &[f64], out: &mut [f64]) {
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = (sign * x).exp();
+    }
+}
+
+/// Names the first value that is not what it should be, if there is one.
+fn check(
+    name: &str,
+    values: &[f64],
+    expected: &str,
+    remedy: &str,
+    good: impl Fn(f64) -> bool,
+) -> Result<()> {
+    match values.iter().position(|&value| !good(value)) {
+        None => Ok(()),
+        Some(i) => {
+            Err(Error::input(format!("{name} {i}"), expected, values[i].to_string(), remedy))
+        }
+    }
+}
+
+/// Compares the lengths of two inputs that belong together.
+fn check_length(name: &str, got: usize, want: usize, of: &str) -> Result<()> {
+    if got == want {
+        return Ok(());
+    }
+    Err(Error::input(
+        name,
+        format!("{want} values, one for each {of}"),
+        got.to_string(),
+        "check how the data were read",
+    ))
 }

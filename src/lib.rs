@@ -16,5 +16,6 @@ pub mod random;
 pub mod report;
 pub mod sample;
 pub mod structure;
+mod vector;
 
 pub use error::{Error, Result};

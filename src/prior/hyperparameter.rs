@@ -225,6 +225,13 @@ impl Hyperparameters {
         self.iter().zip(phi).map(|(one, &phi)| one.value(phi)).collect()
     }
 
+    /// Writes the reported values at φ.
+    pub fn write_values(&self, phi: &[f64], values: &mut [f64]) {
+        for ((value, one), &phi) in values.iter_mut().zip(&self.0).zip(phi) {
+            *value = one.value(phi);
+        }
+    }
+
     /// A φ drawn from the prior.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Result<Vec<f64>> {
         self.iter().map(|one| one.sample(rng)).collect()

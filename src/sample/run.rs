@@ -96,7 +96,7 @@ impl<'a> Plan<'a> {
         }
         let tuning = Tuning {
             step: 0.1,
-            ratio: 1.0,
+            ratio: settings.hyper_speed,
             path: settings.path.unwrap_or(2.0),
             jitter: settings.jitter,
             most_steps: settings.most_steps,
@@ -121,7 +121,7 @@ impl<'a> Plan<'a> {
         let mut adapter = Adapter::new(
             0,
             settings.warmup,
-            self.tuning.step,
+            self.tuning,
             settings.acceptance,
             self.model,
             self.learn,

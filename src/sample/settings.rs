@@ -55,6 +55,8 @@ pub struct Settings {
     pub integrator: Option<Integrator>,
     /// Mean length of a trajectory in units where the standardised posterior has frequency one; none: chosen.
     pub path: Option<f64>,
+    /// How fast standardised hyperparameters move compared with standardised latents.
+    pub hyper_speed: f64,
     /// Trajectory lengths vary by this share either way.
     pub jitter: f64,
     /// Acceptance probability the step size is tuned to.
@@ -80,6 +82,7 @@ impl Default for Settings {
             mass: MassChoice::Auto,
             integrator: None,
             path: None,
+            hyper_speed: 1.0,
             jitter: 0.3,
             acceptance: 0.8,
             most_steps: 1000,

@@ -6,7 +6,7 @@
 //! from other chains, so a chain's draws do not depend on which others run beside it; nothing is learnt after warm-up.
 
 use super::step_size::DualAveraging;
-use super::transition::{Info, Kernel};
+use super::transition::{Info, Kernel, Tuning};
 use crate::coordinates::Coordinates;
 use crate::error::Result;
 use crate::integrate::{HyperMetric, Integrator};
@@ -25,6 +25,7 @@ pub(crate) struct Adapter {
     chain: usize,
     model: Arc<Model>,
     share: f64,
+    speed: f64,
     windows: Vec<u32>,
     last: u32,
     latents: DualAveraging,
@@ -99,7 +100,7 @@ impl Adapter {
     pub(crate) fn new(
         chain: usize,
         warmup: u32,
-        step: f64,
+        start: Tuning,
         target: f64,
         model: &Arc<Model>,
         learn: Option<f64>,
@@ -111,8 +112,9 @@ impl Adapter {
             share: learn.unwrap_or(0.0),
             windows: windows(warmup),
             last: warmup,
-            latents: DualAveraging::new(step, target, LONGEST_STEP),
-            hyperparameters: DualAveraging::new(step, target, LONGEST_STEP),
+            latents: DualAveraging::new(start.step, target, LONGEST_STEP),
+            hyperparameters: DualAveraging::new(start.step, target, LONGEST_STEP),
+            speed: start.ratio,
             draws: Vec::new(),
             field: learn.map(|_| FieldLearner::new(structure.dim(), structure.sites())),
         }
@@ -149,7 +151,7 @@ impl Adapter {
         let abla = matches!(kernel.integrator, Integrator::Abla { .. });
         let tuning = &mut kernel.tuning[self.chain];
         tuning.step = pick(&self.latents);
-        tuning.ratio = if abla { pick(&self.hyperparameters) / tuning.step } else { 1.0 };
+        tuning.ratio = if abla { pick(&self.hyperparameters) / tuning.step } else { self.speed };
     }
 
     /// The metric becomes the covariance of the window's draws, drawn a little towards a small diagonal one.

@@ -1,0 +1,25 @@
+//! Holds what is observed, checked once on entry, and reads and writes it.
+//!
+//! Everything past this border may rely on it: a [`Counts`], [`Returns`] or [`GroupedTable`] that exists is
+//! complete, finite and carries information. Every refusal is one line that names the file and line, what was
+//! expected, what was there and what to do.
+//!
+//! Files are comma-separated UTF-8 with a header line that names the columns. Grids are row-major: cell `(i, j)`
+//! is entry `i * columns + j`, and indices start at 0.
+
+mod cells;
+mod counts;
+mod grid;
+mod grouped;
+mod line_feeds;
+mod names;
+mod output;
+mod returns;
+mod table;
+
+pub use counts::Counts;
+pub use grid::Grid;
+pub use grouped::{GroupedColumns, GroupedTable};
+pub use output::OutputDir;
+pub use returns::Returns;
+pub use table::{Column, Row, Table};

@@ -1,0 +1,350 @@
+//! Writes a directory of results so that nothing half-written ever stands under its final name.
+//!
+//! Files go into a hidden sibling, which [`OutputDir::commit`] renames into place. A run that fails leaves what was
+//! there before untouched. Whether that can work is tried when the directory is created, before hours of sampling.
+//!
+//! A directory is replaced only if nothing in it is the user's: it is empty, or it holds the results of an earlier run
+//! and every entry in it is listed in the file `.sshmc-files`, which each commit writes.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Component, Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+
+/// One of these marks a directory as results: of a fit, or of a simulation.
+const MARKS: [&str; 2] = ["summary.json", "truth.json"];
+
+/// The names of the entries that a run wrote, one per line.
+const LISTING: &str = ".sshmc-files";
+
+/// How many runs may be writing, or have been killed while writing, the same directory under one process id.
+const ATTEMPTS: u32 = 1000;
+
+/// A directory being written. If dropped before [`OutputDir::commit`], it is removed without trace.
+#[derive(Debug)]
+pub struct OutputDir {
+    target: PathBuf,
+    staging: PathBuf,
+    /// Where an earlier directory goes while the new one takes its place.
+    aside: PathBuf,
+    settled: bool,
+}
+
+impl OutputDir {
+    /// Prepares to write a directory and makes sure that it will be possible to put it in place.
+    pub fn create(path: &Path) -> Result<Self> {
+        // Links are resolved so that the directory they lead to is replaced and not the link.
+        let target = if path.exists() {
+            path.canonicalize().map_err(Error::io("find", path))?
+        } else {
+            path.to_path_buf()
+        };
+        let Some(name) = target.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+            let remedy = "name a directory that may be created, such as results/run1";
+            return Err(refuse(path, "a directory with a name", "none", remedy));
+        };
+        refuse_foreign(&target)?;
+        let parent = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+        let staging = create_sibling(parent, &name)?;
+        let aside = staging.with_extension("old");
+        let output = OutputDir { target, staging, aside, settled: false };
+        output.try_out()?;
+        Ok(output)
+    }
+
+    /// Writes a file and, if there is a directory to be replaced, moves it away and back: a mount point or a
+    /// directory of another user refuses only then.
+    fn try_out(&self) -> Result<()> {
+        let probe = self.staging.join(LISTING);
+        fs::write(&probe, "").map_err(Error::io("write", &probe))?;
+        if self.target.exists() {
+            let got = |error| format!("one that cannot ({error})");
+            let remedy = "name a new directory inside it";
+            fs::rename(&self.target, &self.aside).map_err(|error| {
+                refuse(&self.target, "a directory that can be replaced", got(error), remedy)
+            })?;
+            fs::rename(&self.aside, &self.target).map_err(Error::io("restore", &self.target))?;
+        }
+        Ok(())
+    }
+
+    /// The final name.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Where the files are until they are committed, for writers that need a path.
+    pub fn staging(&self) -> &Path {
+        &self.staging
+    }
+
+    /// Creates a file, and the directories in its name, for streaming. The caller has to flush it before the commit:
+    /// an error on drop, such as a full disk, would go unseen.
+    pub fn create_file(&self, name: &str) -> Result<BufWriter<File>> {
+        let path = self.place(name)?;
+        Ok(BufWriter::new(File::create(&path).map_err(Error::io("create", &path))?))
+    }
+
+    /// Writes a file by a function and flushes it.
+    pub fn write_with(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> Result<()> {
+        let mut writer = self.create_file(name)?;
+        let path = self.staging.join(name);
+        write(&mut writer).and_then(|()| writer.flush()).map_err(Error::io("write", &path))
+    }
+
+    /// Writes a text file.
+    pub fn write_text(&self, name: &str, text: &str) -> Result<()> {
+        self.write_with(name, |writer| writer.write_all(text.as_bytes()))
+    }
+
+    /// Writes a value as indented JSON.
+    pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<()> {
+        self.write_with(name, |writer| {
+            serde_json::to_writer_pretty(&mut *writer, value)?;
+            writer.write_all(b"\n")
+        })
+    }
+
+    /// The path of a file inside, with the directories that lead there.
+    fn place(&self, name: &str) -> Result<PathBuf> {
+        let mut parts = Path::new(name).components();
+        if name.is_empty() || !parts.all(|part| matches!(part, Component::Normal(_))) {
+            let remedy = "use a relative name without `..`";
+            return Err(refuse(Path::new(name), "a file inside the directory", "another", remedy));
+        }
+        let path = self.staging.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+        }
+        Ok(path)
+    }
+
+    /// Puts the directory in place of whatever was there and returns its name. If that fails the earlier directory
+    /// is put back, and the new one is kept where the message says.
+    pub fn commit(mut self) -> Result<PathBuf> {
+        // From here on the work is worth more than a tidy disk.
+        self.settled = true;
+        self.replace().map_err(|error| {
+            Error::input(
+                self.target.display().to_string(),
+                "to put the finished results in place",
+                format!("a failure ({error})"),
+                format!("they are complete in {}: move them by hand", self.staging.display()),
+            )
+        })?;
+        Ok(self.target.clone())
+    }
+
+    fn replace(&self) -> Result<()> {
+        let listing = self.staging.join(LISTING);
+        let names: String =
+            entries(&self.staging)?.iter().map(|name| format!("{name}\n")).collect();
+        fs::write(&listing, names).map_err(Error::io("write", &listing))?;
+        // The user may have put something there since the run began.
+        refuse_foreign(&self.target)?;
+        let earlier = self.target.exists();
+        if earlier {
+            fs::rename(&self.target, &self.aside).map_err(Error::io("replace", &self.target))?;
+        }
+        if let Err(error) = fs::rename(&self.staging, &self.target) {
+            if earlier {
+                fs::rename(&self.aside, &self.target)
+                    .map_err(Error::io("restore", &self.target))?;
+            }
+            return Err(Error::io("create", &self.target)(error));
+        }
+        if earlier {
+            // The new results are in place; an old copy that will not go is litter and no failure.
+            let _ = fs::remove_dir_all(&self.aside);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for OutputDir {
+    fn drop(&mut self) {
+        if !self.settled {
+            // Nothing can be reported from here, and nothing is lost if it stays.
+            let _ = fs::remove_dir_all(&self.staging);
+        }
+    }
+}
+
+fn refuse(path: &Path, expected: &str, got: impl Into<String>, remedy: &str) -> Error {
+    Error::input(path.display().to_string(), expected, got, remedy)
+}
+
+/// Creates a hidden directory beside the target that no other run is using.
+fn create_sibling(parent: &Path, name: &str) -> Result<PathBuf> {
+    let process = std::process::id();
+    for attempt in 0..ATTEMPTS {
+        let path = parent.join(format!(".{name}-{process}-{attempt}.partial"));
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(error) => return Err(Error::io("create", &path)(error)),
+        }
+    }
+    let got = format!("{ATTEMPTS} directories .{name}-*.partial");
+    Err(refuse(parent, "room for a temporary directory", got, "remove those of runs that ended"))
+}
+
+/// The names of the entries of a directory, in order.
+fn entries(path: &Path) -> Result<BTreeSet<String>> {
+    let read = || -> io::Result<BTreeSet<String>> {
+        let name =
+            |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().to_string_lossy().into());
+        fs::read_dir(path)?.map(name).collect()
+    };
+    read().map_err(Error::io("read", path))
+}
+
+/// Refuses to replace anything that an earlier run did not write.
+fn refuse_foreign(target: &Path) -> Result<()> {
+    let expected = "a new or empty directory, or earlier results to replace";
+    let elsewhere = "choose another name";
+    if !target.exists() {
+        return match target.is_symlink() {
+            false => Ok(()),
+            true => Err(refuse(target, expected, "a link that leads nowhere", elsewhere)),
+        };
+    }
+    if !target.is_dir() {
+        return Err(refuse(target, expected, "a file", elsewhere));
+    }
+    if std::env::current_dir().is_ok_and(|here| here.starts_with(target)) {
+        let remedy = "name a directory inside it";
+        return Err(refuse(target, expected, "the current directory or one above it", remedy));
+    }
+    let found = entries(target)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let listing = fs::read_to_string(target.join(LISTING)).unwrap_or_default();
+    let foreign = found.iter().find(|name| !listing.lines().any(|listed| listed == *name));
+    if !MARKS.iter().any(|&mark| found.contains(mark)) {
+        return Err(refuse(target, expected, "a directory with other contents", elsewhere));
+    }
+    match foreign {
+        None => Ok(()),
+        Some(name) => {
+            let got = format!("`{}` in it, which no earlier run wrote", name.escape_debug());
+            Err(refuse(target, expected, got, "move it away, or choose another name"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(path: &Path) -> Vec<String> {
+        entries(path).unwrap().into_iter().collect()
+    }
+
+    fn write_run(target: &Path, text: &str) {
+        let output = OutputDir::create(target).unwrap();
+        output.write_json("summary.json", &text).unwrap();
+        output.write_text("figures/field.svg", text).unwrap();
+        assert_eq!(output.commit().unwrap().file_name(), target.file_name());
+    }
+
+    #[test]
+    fn results_appear_at_once_and_replace_earlier_ones() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("deep/run");
+        write_run(&target, "first");
+        assert_eq!(fs::read_to_string(target.join("summary.json")).unwrap(), "\"first\"\n");
+        let output = OutputDir::create(&target).unwrap();
+        output.write_text("truth.json", "{}").unwrap();
+        assert_eq!(names(&target), [".sshmc-files", "figures", "summary.json"]);
+        output.commit().unwrap();
+        assert_eq!(names(&target), [".sshmc-files", "truth.json"]);
+        assert_eq!(names(target.parent().unwrap()), ["run"]);
+    }
+
+    #[test]
+    fn a_run_that_ends_early_leaves_no_trace() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("run");
+        drop(OutputDir::create(&target).unwrap());
+        assert!(names(directory.path()).is_empty());
+        write_run(&target, "kept");
+        let second = OutputDir::create(&target).unwrap();
+        second.write_text("summary.json", "half").unwrap();
+        drop(second);
+        assert_eq!(fs::read_to_string(target.join("summary.json")).unwrap(), "\"kept\"\n");
+        assert_eq!(names(directory.path()), ["run"]);
+    }
+
+    #[test]
+    fn what_is_not_ours_is_never_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let refused =
+            |name: &str| OutputDir::create(&directory.path().join(name)).unwrap_err().to_string();
+        fs::write(directory.path().join("file"), "").unwrap();
+        assert!(refused("file").contains("got a file; choose another name"));
+        fs::create_dir(directory.path().join("theirs")).unwrap();
+        fs::write(directory.path().join("theirs/thesis.tex"), "").unwrap();
+        assert!(refused("theirs").contains("a directory with other contents"));
+        write_run(&directory.path().join("run"), "x");
+        fs::write(directory.path().join("run/notes.txt"), "").unwrap();
+        assert!(refused("run").contains("`notes.txt` in it"));
+        assert!(refused("file/inside").contains("cannot create"));
+        assert!(refused("..").contains("expected a new or empty directory"));
+        assert_eq!(names(directory.path()), ["file", "run", "theirs"]);
+        assert!(OutputDir::create(Path::new(".")).is_err());
+        assert!(OutputDir::create(Path::new("/")).is_err());
+    }
+
+    #[test]
+    fn finished_work_is_kept_when_it_cannot_be_put_in_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("run");
+        let output = OutputDir::create(&target).unwrap();
+        output.write_text("summary.json", "{}").unwrap();
+        let staging = output.staging().to_path_buf();
+        fs::write(&target, "in the way").unwrap();
+        let message = output.commit().unwrap_err().to_string();
+        assert!(message.contains(&staging.display().to_string()), "{message}");
+        assert!(staging.join("summary.json").exists());
+        assert_eq!(fs::read_to_string(&target).unwrap(), "in the way");
+    }
+
+    #[test]
+    fn names_stay_inside() {
+        let directory = tempfile::tempdir().unwrap();
+        let output = OutputDir::create(&directory.path().join("run")).unwrap();
+        for name in ["", "../out", "/etc/x", "a/../../b", "."] {
+            assert!(output.write_text(name, "").is_err(), "{name:?}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_followed_and_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let (real, link) = (directory.path().join("real"), directory.path().join("link"));
+        fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let output = OutputDir::create(&link).unwrap();
+        output.write_text("truth.json", "{}").unwrap();
+        output.commit().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(real.join("truth.json").exists());
+        fs::remove_dir_all(&real).unwrap();
+        assert!(OutputDir::create(&link).unwrap_err().to_string().contains("leads nowhere"));
+    }
+}

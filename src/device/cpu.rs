@@ -1,0 +1,241 @@
+//! Runs latents on the host in f64: complete on its own, and the reference for other devices.
+
+use super::{Flow, Latents};
+use crate::coordinates::Coordinates;
+use crate::error::Result;
+use crate::hamiltonian::{LatentMass, MassKind, Target};
+use crate::model::Model;
+use crate::numeric::{axpy, vectorised};
+use crate::random::{Purpose, Stream};
+use std::sync::Arc;
+
+/// Latents of a batch of chains in host memory.
+pub struct CpuLatents {
+    chains: Vec<Chain>,
+    hyperparameters: usize,
+}
+
+/// One chain's latents. What is reported is kept as it was at the current point, so a rejected proposal costs nothing.
+struct Chain {
+    id: u32,
+    seed: u64,
+    target: Target,
+    mass: LatentMass,
+    kind: MassKind,
+    z: Vec<f64>,
+    r: Vec<f64>,
+    by_z: Vec<f64>,
+    saved_z: Vec<f64>,
+    saved_by_z: Vec<f64>,
+    field: Vec<f64>,
+    predictor: Vec<f64>,
+    scratch: Vec<f64>,
+    by_w: Vec<f64>,
+    /// Whether the target's last evaluation was at the current z.
+    current: bool,
+}
+
+impl CpuLatents {
+    /// Latents of `chains` (their ids and starting z), all in the same coordinates and mass.
+    pub fn new(
+        model: &Arc<Model>,
+        coordinates: &Coordinates,
+        mass: &MassKind,
+        seed: u64,
+        chains: Vec<(u32, Vec<f64>)>,
+    ) -> Result<Self> {
+        let chains = chains
+            .into_iter()
+            .map(|(id, z)| Chain::new(model, coordinates, mass, seed, id, z))
+            .collect::<Result<_>>()?;
+        Ok(Self { chains, hyperparameters: model.hyperparameters().len() })
+    }
+
+    fn each<'a>(&'a mut self, phi: &'a [f64]) -> impl Iterator<Item = (&'a mut Chain, &'a [f64])> {
+        self.chains.iter_mut().zip(phi.chunks_exact(self.hyperparameters))
+    }
+}
+
+impl Chain {
+    fn new(
+        model: &Arc<Model>,
+        coordinates: &Coordinates,
+        mass: &MassKind,
+        seed: u64,
+        id: u32,
+        z: Vec<f64>,
+    ) -> Result<Self> {
+        let structure = model.structure();
+        let (n, sites) = (structure.dim(), structure.sites());
+        Ok(Self {
+            id,
+            seed,
+            target: Target::new(model.clone(), coordinates)?,
+            mass: LatentMass::new(structure, mass, coordinates)?,
+            kind: mass.clone(),
+            r: vec![0.0; n],
+            by_z: vec![0.0; n],
+            saved_z: z.clone(),
+            saved_by_z: vec![0.0; n],
+            field: vec![0.0; sites],
+            predictor: vec![0.0; sites],
+            scratch: vec![0.0; n],
+            by_w: vec![0.0; structure.parameters()],
+            current: false,
+            z,
+        })
+    }
+
+    /// Brings the reported values up to the current point, if they belong to it.
+    fn keep_reported(&mut self) {
+        if self.current {
+            self.field.copy_from_slice(self.target.reported());
+            self.predictor.copy_from_slice(self.target.predictor());
+        }
+    }
+}
+
+/// Turns (z, r) by an angle.
+fn rotate(z: &mut [f64], r: &mut [f64], angle: f64) {
+    let (sin, cos) = angle.sin_cos();
+    vectorised(
+        #[inline(always)]
+        || {
+            for (z, r) in z.iter_mut().zip(r) {
+                let turned = cos * *z + sin * *r;
+                *r = cos * *r - sin * *z;
+                *z = turned;
+            }
+        },
+    );
+}
+
+impl Latents for CpuLatents {
+    fn chains(&self) -> usize {
+        self.chains.len()
+    }
+
+    fn refresh(&mut self, transition: u32, phi: &[f64]) {
+        for (chain, phi) in self.each(phi) {
+            let stream = Stream::new(chain.seed, chain.id, transition, Purpose::Momentum);
+            stream.fill_normals(&mut chain.r);
+            if !chain.mass.is_identity() && chain.mass.set(chain.target.working(phi).0) {
+                chain.mass.draw(&mut chain.r);
+            }
+        }
+    }
+
+    fn evaluate(&mut self, phi: &[f64], potential: &mut [f64], by_phi: &mut [f64]) {
+        let m = self.hyperparameters;
+        for (b, (chain, phi)) in self.each(phi).enumerate() {
+            let by_phi = &mut by_phi[b * m..(b + 1) * m];
+            potential[b] = chain.target.evaluate(&chain.z, phi, &mut chain.by_z, by_phi);
+            chain.current = true;
+        }
+    }
+
+    fn kinetic(&mut self, phi: &[f64], energy: &mut [f64], mut by_phi: Option<&mut [f64]>) {
+        let m = self.hyperparameters;
+        for (b, (chain, phi)) in self.each(phi).enumerate() {
+            if let Some(by_phi) = by_phi.as_deref_mut() {
+                by_phi[b * m..(b + 1) * m].fill(0.0);
+            }
+            let (w, dw) = chain.target.working(phi);
+            if !chain.mass.set(w) {
+                energy[b] = f64::INFINITY;
+                continue;
+            }
+            energy[b] = chain.mass.kinetic(&chain.r);
+            if let Some(by_phi) = by_phi.as_deref_mut()
+                && !chain.mass.is_identity()
+            {
+                chain.mass.kinetic_gradient(&chain.r, &mut chain.by_w);
+                for ((o, by_w), dw) in by_phi[b * m..].iter_mut().zip(&chain.by_w).zip(dw) {
+                    *o = by_w * dw;
+                }
+            }
+        }
+    }
+
+    fn kick(&mut self, step: &[f64], flow: Flow) {
+        for (chain, &step) in self.chains.iter_mut().zip(step) {
+            axpy(-step, &chain.by_z, &mut chain.r);
+            if flow == Flow::Rotation {
+                axpy(step, &chain.z, &mut chain.r);
+            }
+        }
+    }
+
+    fn flow(&mut self, step: &[f64], flow: Flow) {
+        for (chain, &step) in self.chains.iter_mut().zip(step) {
+            match flow {
+                Flow::Rotation => rotate(&mut chain.z, &mut chain.r, step),
+                Flow::Drift => {
+                    if chain.mass.is_identity() {
+                        axpy(step, &chain.r, &mut chain.z);
+                    } else {
+                        chain.mass.velocity(&chain.r, &mut chain.scratch);
+                        axpy(step, &chain.scratch, &mut chain.z);
+                    }
+                }
+            }
+            chain.current = false;
+        }
+    }
+
+    fn reverse(&mut self) {
+        for chain in &mut self.chains {
+            chain.r.iter_mut().for_each(|r| *r = -*r);
+        }
+    }
+
+    fn save(&mut self) {
+        for chain in &mut self.chains {
+            chain.keep_reported();
+            chain.saved_z.copy_from_slice(&chain.z);
+            chain.saved_by_z.copy_from_slice(&chain.by_z);
+        }
+    }
+
+    fn settle(&mut self, accepted: &[bool]) {
+        for (chain, &accepted) in self.chains.iter_mut().zip(accepted) {
+            if accepted {
+                chain.keep_reported();
+            } else {
+                chain.z.copy_from_slice(&chain.saved_z);
+                chain.by_z.copy_from_slice(&chain.saved_by_z);
+                chain.current = false;
+            }
+        }
+    }
+
+    fn gradients(&self, chain: usize) -> u64 {
+        self.chains[chain].target.evaluations()
+    }
+
+    fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &[f64]) -> Result<()> {
+        let chain = &mut self.chains[chain];
+        let mut by_phi = vec![0.0; self.hyperparameters];
+        if !chain.current {
+            chain.target.evaluate(&chain.z, phi, &mut chain.by_z, &mut by_phi);
+        }
+        chain.target.change(coordinates, phi, &mut chain.z)?;
+        chain.mass =
+            LatentMass::new(chain.target.model().structure(), &chain.kind, coordinates)?;
+        chain.current = false;
+        Ok(())
+    }
+
+    fn field(&mut self, chain: usize, out: &mut [f64]) {
+        out.copy_from_slice(&self.chains[chain].field);
+    }
+
+    fn latents_and_score(&mut self, chain: usize, x: &mut [f64], g: &mut [f64]) {
+        let chain = &mut self.chains[chain];
+        chain.target.latents_and_score(&chain.z, &chain.by_z, x, g);
+    }
+
+    fn predictor(&mut self, chain: usize, out: &mut [f64]) {
+        out.copy_from_slice(&self.chains[chain].predictor);
+    }
+}

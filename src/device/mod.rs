@@ -1,0 +1,68 @@
+//! Keeps the latents of a batch of chains where they are computed, behind one narrow seam.
+//!
+//! [`Latents`] is all a sampler sees of a device. Each call acts on every chain of the batch, and only
+//! [`Latents::evaluate`] and [`Latents::kinetic`] return numbers that depend on the latents, a few per chain: on a device that computes
+//! apart from the host these are the only places where the host waits. Hyperparameters stay with the caller.
+//!
+//! Arrays over chains are flat: hyperparameters of chain b are at b·m … (b+1)·m.
+
+mod cpu;
+
+pub use cpu::CpuLatents;
+
+use crate::coordinates::Coordinates;
+use crate::error::Result;
+
+/// The exact flow that moves the latents between two kicks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// z ← z + εM⁻¹r, the leapfrog's; kicks use all of ∂U/∂z.
+    Drift,
+    /// (z, r) turns by the angle ε, the flow of ½|z|² + ½|r|²; kicks use ∂U/∂z − z. For identity mass only.
+    Rotation,
+}
+
+/// The latent block of a batch of chains: positions z, momenta r and the gradient at z.
+pub trait Latents: Send {
+    /// Number of chains.
+    fn chains(&self) -> usize;
+
+    /// Draws r ~ N(0, M(φ)) with the random numbers of this transition.
+    fn refresh(&mut self, transition: u32, phi: &[f64]);
+
+    /// Evaluates U(z, φ) and its gradients: one latent gradient per chain. ∂U/∂z stays on the device.
+    fn evaluate(&mut self, phi: &[f64], potential: &mut [f64], by_phi: &mut [f64]);
+
+    /// Kinetic energies at (r, φ), and their gradients in φ if asked for.
+    fn kinetic(&mut self, phi: &[f64], energy: &mut [f64], by_phi: Option<&mut [f64]>);
+
+    /// r ← r − ε ∂U/∂z (less z for [`Flow::Rotation`]), one ε per chain.
+    fn kick(&mut self, step: &[f64], flow: Flow);
+
+    /// Moves z (and r) along the flow, with the mass at the φ of the last call that named one.
+    fn flow(&mut self, step: &[f64], flow: Flow);
+
+    /// Turns every momentum around.
+    fn reverse(&mut self);
+
+    /// Remembers z and its gradient as the point to come back to.
+    fn save(&mut self);
+
+    /// Takes chains back to the saved point where `accepted` is false.
+    fn settle(&mut self, accepted: &[bool]);
+
+    /// Number of latent gradients evaluated so far for a chain.
+    fn gradients(&self, chain: usize) -> u64;
+
+    /// Changes a chain's coordinates; the latents stay where they are. The point must be evaluated again.
+    fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &[f64]) -> Result<()>;
+
+    /// The reported latents of a chain at the sites. Belongs to the current, evaluated point.
+    fn field(&mut self, chain: usize, out: &mut [f64]);
+
+    /// The latents with their mean, and −∇ log p(y|η), both in the structure's basis: what coordinates are learnt from.
+    fn latents_and_score(&mut self, chain: usize, x: &mut [f64], g: &mut [f64]);
+
+    /// The predictor of a chain at the sites.
+    fn predictor(&mut self, chain: usize, out: &mut [f64]);
+}

@@ -1,0 +1,148 @@
+//! Records a field draw by draw in bounded memory.
+//!
+//! Mean and variance of every site come from every draw (Welford's update). Draws themselves are kept in single precision for
+//! diagnosis, at every site if they fit in the budget and otherwise at sites spread evenly over the field.
+
+/// Which sites' draws are kept.
+#[derive(Clone, Debug)]
+pub struct FieldPlan {
+    sites: usize,
+    kept: Vec<usize>,
+}
+
+impl FieldPlan {
+    /// Plans for `chains` × `draws` draws of `sites` values within `bytes` of memory.
+    pub fn new(sites: usize, chains: usize, draws: usize, bytes: usize) -> Self {
+        let per_site = 4 * chains.max(1) * draws.max(1);
+        let room = (bytes / per_site).clamp(1, sites.max(1));
+        // Spread over the index range; a stride prime to the row length would show no stripes, rounding does as well.
+        let kept = (0..room).map(|k| k * sites / room).collect();
+        Self { sites, kept }
+    }
+
+    /// Sites whose draws are kept.
+    pub fn kept(&self) -> &[usize] {
+        &self.kept
+    }
+}
+
+/// One chain's field.
+#[derive(Clone, Debug)]
+pub struct FieldDraws {
+    count: u64,
+    mean: Vec<f64>,
+    squares: Vec<f64>,
+    kept: Vec<usize>,
+    draws: Vec<f32>,
+}
+
+impl FieldDraws {
+    /// Room for `draws` draws, allocated now so that recording never does.
+    pub fn new(plan: &FieldPlan, draws: usize) -> Self {
+        Self {
+            count: 0,
+            mean: vec![0.0; plan.sites],
+            squares: vec![0.0; plan.sites],
+            kept: plan.kept.clone(),
+            draws: Vec::with_capacity(draws * plan.kept.len()),
+        }
+    }
+
+    /// Adds a draw.
+    pub fn record(&mut self, field: &[f64]) {
+        self.count += 1;
+        let weight = 1.0 / self.count as f64;
+        for ((mean, squares), &x) in self.mean.iter_mut().zip(&mut self.squares).zip(field) {
+            let before = x - *mean;
+            *mean += weight * before;
+            *squares += before * (x - *mean);
+        }
+        self.draws.extend(self.kept.iter().map(|&site| field[site] as f32));
+    }
+
+    /// Number of draws recorded.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Mean at every site.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// Variance at every site.
+    pub fn variance(&self) -> Vec<f64> {
+        let n = (self.count.max(2) - 1) as f64;
+        self.squares.iter().map(|s| s / n).collect()
+    }
+
+    /// Sites whose draws were kept.
+    pub fn kept(&self) -> &[usize] {
+        &self.kept
+    }
+
+    /// The draws of the k-th kept site.
+    pub fn series(&self, k: usize) -> impl Iterator<Item = f64> + '_ {
+        self.draws.iter().skip(k).step_by(self.kept.len().max(1)).map(|&x| f64::from(x))
+    }
+}
+
+/// Mean and standard deviation of every site over all chains.
+pub fn pooled(chains: &[&FieldDraws]) -> (Vec<f64>, Vec<f64>) {
+    let sites = chains.first().map_or(0, |c| c.mean.len());
+    let total: f64 = chains.iter().map(|c| c.count as f64).sum();
+    let mut mean = vec![0.0; sites];
+    for chain in chains {
+        let weight = chain.count as f64 / total.max(1.0);
+        mean.iter_mut().zip(&chain.mean).for_each(|(m, x)| *m += weight * x);
+    }
+    let mut sd = vec![0.0; sites];
+    for chain in chains {
+        for site in 0..sites {
+            let d = chain.mean[site] - mean[site];
+            sd[site] += chain.squares[site] + chain.count as f64 * d * d;
+        }
+    }
+    sd.iter_mut().for_each(|s| *s = (*s / (total - 1.0).max(1.0)).sqrt());
+    (mean, sd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_those_of_the_draws_and_pool_over_chains() {
+        let plan = FieldPlan::new(3, 2, 3, 1 << 20);
+        let all = [[[1.0, 2.0, 3.0], [4.0, 0.0, -1.0], [0.5, 7.0, 2.0]], [
+            [9.0, 2.0, 1.0],
+            [4.0, 5.0, -1.0],
+            [0.5, 7.0, 8.0],
+        ]];
+        let chains: Vec<_> = all
+            .iter()
+            .map(|draws| {
+                let mut field = FieldDraws::new(&plan, 3);
+                draws.iter().for_each(|d| field.record(d));
+                field
+            })
+            .collect();
+        let (mean, sd) = pooled(&chains.iter().collect::<Vec<_>>());
+        for site in 0..3 {
+            let values: Vec<f64> = all.iter().flatten().map(|d| d[site]).collect();
+            let want = values.iter().sum::<f64>() / 6.0;
+            let spread = values.iter().map(|v| (v - want).powi(2)).sum::<f64>() / 5.0;
+            assert!((mean[site] - want).abs() < 1e-14);
+            assert!((sd[site] - spread.sqrt()).abs() < 1e-14);
+            assert_eq!(chains[1].series(site).collect::<Vec<_>>(), all[1].map(|d| d[site]));
+        }
+    }
+
+    #[test]
+    fn the_plan_keeps_to_its_budget_and_spreads_out() {
+        let plan = FieldPlan::new(1000, 4, 1000, 4 * 4 * 1000 * 10);
+        assert_eq!(plan.kept().len(), 10);
+        assert_eq!(plan.kept()[9], 900);
+        assert_eq!(FieldPlan::new(5, 4, 1000, 0).kept().len(), 1);
+    }
+}

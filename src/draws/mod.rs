@@ -1,0 +1,34 @@
+//! Keeps what a chain produced: every hyperparameter draw, the field's running moments, and as many field draws as fit.
+
+mod field;
+
+pub use field::{FieldDraws, FieldPlan, pooled};
+
+/// Everything one chain recorded after warm-up.
+#[derive(Clone, Debug)]
+pub struct ChainDraws {
+    /// The chain's number.
+    pub chain: u32,
+    /// Draws of each hyperparameter on its reported scale.
+    pub parameters: Vec<Vec<f64>>,
+    /// H at the start of each trajectory.
+    pub energy: Vec<f64>,
+    /// Acceptance probability of each transition.
+    pub acceptance: Vec<f64>,
+    /// Integrator steps of each transition.
+    pub steps: Vec<u32>,
+    /// Which transitions diverged.
+    pub divergent: Vec<bool>,
+    /// The field.
+    pub field: FieldDraws,
+    /// Step size of the latents after warm-up.
+    pub step_size: f64,
+    /// Latent gradients evaluated during warm-up.
+    pub warmup_gradients: u64,
+    /// Latent gradients evaluated after it.
+    pub gradients: u64,
+    /// Wall-clock seconds of warm-up.
+    pub warmup_seconds: f64,
+    /// Wall-clock seconds after it.
+    pub seconds: f64,
+}

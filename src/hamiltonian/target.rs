@@ -1,0 +1,177 @@
+//! Evaluates the potential U(z, φ) = −log p(z, φ | y) and its gradients for one chain, in f64.
+
+use crate::coordinates::{Chart, Coordinates, chart};
+use crate::error::Result;
+use crate::model::{Column, Model};
+use std::sync::Arc;
+
+/// The posterior of a model in given coordinates, with the scratch to evaluate it.
+pub struct Target {
+    model: Arc<Model>,
+    columns: Vec<Vec<f64>>,
+    chart: Box<dyn Chart>,
+    coordinates: Coordinates,
+    w: Vec<f64>,
+    dw: Vec<f64>,
+    c: Vec<f64>,
+    by_w: Vec<f64>,
+    by_c: Vec<f64>,
+    field: Vec<f64>,
+    eta: Vec<f64>,
+    g: Vec<f64>,
+    evaluations: u64,
+}
+
+impl Target {
+    /// A target in `coordinates`.
+    pub fn new(model: Arc<Model>, coordinates: &Coordinates) -> Result<Self> {
+        let columns = model.columns();
+        let chart = chart(model.structure(), &columns, coordinates)?;
+        let (m, sites) = (model.hyperparameters().len(), model.structure().sites());
+        Ok(Self {
+            chart,
+            coordinates: coordinates.clone(),
+            w: vec![0.0; m],
+            dw: vec![0.0; m],
+            c: vec![0.0; columns.len()],
+            by_w: vec![0.0; model.structure().parameters()],
+            by_c: vec![0.0; columns.len()],
+            field: vec![0.0; sites],
+            eta: vec![0.0; sites],
+            g: vec![0.0; sites],
+            evaluations: 0,
+            columns,
+            model,
+        })
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Arc<Model> {
+        &self.model
+    }
+
+    /// The coordinates z is in.
+    pub fn coordinates(&self) -> &Coordinates {
+        &self.coordinates
+    }
+
+    /// How many times the latent gradient was evaluated.
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations
+    }
+
+    /// Returns U(z, φ) and writes its gradients; infinity (gradients unspecified) outside the model.
+    pub fn evaluate(
+        &mut self,
+        z: &[f64],
+        phi: &[f64],
+        by_z: &mut [f64],
+        by_phi: &mut [f64],
+    ) -> f64 {
+        self.evaluations += 1;
+        self.move_to(phi);
+        let p = self.by_w.len();
+        let prior = self.chart.forward(&self.w[..p], &self.c, z, &mut self.field);
+        if !prior.is_finite() {
+            return f64::INFINITY;
+        }
+        self.add_mean();
+        let model = self.model.clone();
+        let misfit = model.likelihood().evaluate(&self.eta, &mut self.g);
+        self.chart.backward(z, &self.g, by_z, &mut self.by_w, &mut self.by_c);
+        by_phi.fill(0.0);
+        let density = model.hyperparameters().log_prior(phi, by_phi);
+        by_phi.iter_mut().for_each(|d| *d = -*d);
+        for k in 0..p {
+            by_phi[k] += self.by_w[k] * self.dw[k];
+        }
+        for (term, &by_c) in model.mean().iter().zip(&self.by_c) {
+            let direct = match &term.column {
+                Column::Constant => crate::numeric::sum(&self.g),
+                Column::Values(values) => crate::numeric::dot(values, &self.g),
+            };
+            let k = term.hyperparameter;
+            by_phi[k] += (direct + by_c) * term.scale * self.dw[k];
+        }
+        misfit + prior - density
+    }
+
+    /// Working values and mean coefficients at φ.
+    fn move_to(&mut self, phi: &[f64]) {
+        self.model.hyperparameters().working(phi, &mut self.w, &mut self.dw);
+        for (c, term) in self.c.iter_mut().zip(self.model.mean()) {
+            *c = term.scale * self.w[term.hyperparameter];
+        }
+    }
+
+    /// η = offset + Σ cⱼ Zⱼ + u.
+    fn add_mean(&mut self) {
+        let mut constant = self.model.offset();
+        for (term, &c) in self.model.mean().iter().zip(&self.c) {
+            if matches!(term.column, Column::Constant) {
+                constant += c;
+            }
+        }
+        self.eta.iter_mut().zip(&self.field).for_each(|(eta, u)| *eta = u + constant);
+        for (term, &c) in self.model.mean().iter().zip(&self.c) {
+            if let Column::Values(values) = &term.column {
+                crate::numeric::axpy(c, values, &mut self.eta);
+            }
+        }
+    }
+
+    /// The latents at the sites as they are reported, for the last evaluation.
+    pub fn reported(&self) -> &[f64] {
+        if self.model.reports_mean() { &self.eta } else { &self.field }
+    }
+
+    /// The predictor at the sites, for the last evaluation.
+    pub fn predictor(&self) -> &[f64] {
+        &self.eta
+    }
+
+    /// Writes the latents plus the non-constant mean in the structure's basis, and −∇ log p(y|η) there: what a shift q is
+    /// learnt from. Belongs to the last evaluation.
+    pub fn latents_and_score(&mut self, z: &[f64], by_z: &[f64], x: &mut [f64], g: &mut [f64]) {
+        self.chart.latents(z, x);
+        for (column, &c) in self.columns.iter().zip(&self.c) {
+            crate::numeric::axpy(c, column, x);
+        }
+        self.chart.site_gradient(z, by_z, g);
+    }
+
+    /// Writes the latents u in the structure's basis, for the last evaluation.
+    pub fn latents(&mut self, z: &[f64], u: &mut [f64]) {
+        self.chart.latents(z, u);
+    }
+
+    /// Changes coordinates and moves `z` so that the latents stay what they are. Needs the last evaluation at (z, φ).
+    pub fn change(&mut self, coordinates: &Coordinates, phi: &[f64], z: &mut [f64]) -> Result<()> {
+        let mut next = chart(self.model.structure(), &self.columns, coordinates)?;
+        let mut u = vec![0.0; z.len()];
+        self.chart.latents(z, &mut u);
+        self.move_to(phi);
+        if !next.invert(&self.w[..self.by_w.len()], &self.c, &u, z) {
+            return Err(crate::Error::Numeric(
+                "the coordinates cannot be changed here: the prior covariance is not positive definite".into(),
+            ));
+        }
+        self.chart = next;
+        self.coordinates = coordinates.clone();
+        Ok(())
+    }
+
+    /// Puts the latents at u (in the structure's basis) by choosing z.
+    pub fn place(&mut self, phi: &[f64], u: &[f64], z: &mut [f64]) -> bool {
+        self.move_to(phi);
+        let p = self.by_w.len();
+        self.chart.invert(&self.w[..p], &self.c, u, z)
+    }
+
+    /// Working values of the structure's hyperparameters and their derivatives in φ.
+    pub(crate) fn working(&mut self, phi: &[f64]) -> (&[f64], &[f64]) {
+        self.move_to(phi);
+        let p = self.by_w.len();
+        (&self.w[..p], &self.dw[..p])
+    }
+}

@@ -1,0 +1,81 @@
+//! Says how likely the data are given the latent values at the observed sites.
+
+mod bernoulli;
+mod gaussian;
+mod nothing;
+mod poisson;
+mod stochvol;
+
+pub use bernoulli::BernoulliLogit;
+pub use gaussian::GaussianNoise;
+pub use nothing::Nothing;
+pub use poisson::PoissonLog;
+pub use stochvol::StochasticVolatility;
+
+use crate::error::{Error, Result};
+use nalgebra::DMatrix;
+use std::fmt::Debug;
+
+/// What an approximation of a likelihood's curvature can be: κ I, or a block per group.
+#[derive(Clone, Debug)]
+pub enum Curvature {
+    /// Minus the second derivative at each site.
+    Sites(Vec<f64>),
+    /// Minus the Hessian of each group's coefficients.
+    Blocks(Vec<DMatrix<f64>>),
+}
+
+/// −log p(y | η) for the predictor η at the sites (field plus mean), its gradient and its curvature.
+///
+/// The models shipped use the ones of this module; a user's own likelihood implements this trait.
+pub trait Likelihood: Debug + Send + Sync {
+    /// Number of predictor values it reads.
+    fn sites(&self) -> usize;
+
+    /// Returns −log p(y | η) up to a constant and writes its gradient. Overflow gives infinity or NaN, not a panic.
+    fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64;
+
+    /// Minus the Hessian of log p at η (its expectation over y where that is simpler): what coordinates learn from.
+    fn curvature(&self, eta: &[f64]) -> Curvature;
+
+    /// Predictor values from which a sampler may sensibly start, if zero would not do.
+    fn start(&self) -> Option<Vec<f64>> {
+        None
+    }
+}
+
+/// out = exp(sign·x): the one place where the likelihoods spend their time.
+fn exponentials(sign: f64, x: &[f64], out: &mut [f64]) {
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = (sign * x).exp();
+    }
+}
+
+/// Names the first value that is not what it should be, if there is one.
+fn check(
+    name: &str,
+    values: &[f64],
+    expected: &str,
+    remedy: &str,
+    good: impl Fn(f64) -> bool,
+) -> Result<()> {
+    match values.iter().position(|&value| !good(value)) {
+        None => Ok(()),
+        Some(i) => {
+            Err(Error::input(format!("{name} {i}"), expected, values[i].to_string(), remedy))
+        }
+    }
+}
+
+/// Compares the lengths of two inputs that belong together.
+fn check_length(name: &str, got: usize, want: usize, of: &str) -> Result<()> {
+    if got == want {
+        return Ok(());
+    }
+    Err(Error::input(
+        name,
+        format!("{want} values, one for each {of}"),
+        got.to_string(),
+        "check how the data were read",
+    ))
+}

@@ -1,0 +1,37 @@
+//! Observes nothing, so that the posterior is the prior.
+
+use super::{Curvature, Likelihood};
+
+/// No data at all: the funnel, and every test of a prior.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nothing {
+    /// Number of predictor values it ignores.
+    pub sites: usize,
+}
+
+impl Likelihood for Nothing {
+    fn sites(&self) -> usize {
+        self.sites
+    }
+
+    fn evaluate(&self, _eta: &[f64], gradient: &mut [f64]) -> f64 {
+        gradient.fill(0.0);
+        0.0
+    }
+
+    fn curvature(&self, _eta: &[f64]) -> Curvature {
+        Curvature::Sites(vec![0.0; self.sites])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_nothing_even_about_infinity() {
+        let mut gradient = [f64::NAN; 3];
+        assert_eq!(Nothing { sites: 3 }.evaluate(&[1.0, f64::INFINITY, -2.0], &mut gradient), 0.0);
+        assert_eq!(gradient, [0.0; 3]);
+    }
+}

@@ -1,0 +1,133 @@
+//! Counts events whose log rate is the predictor.
+//!
+//! > y_i ~ Poisson(a_i e^{η_i}):  −log p = Σ a_i e^{η_i} − y_i η_i  (up to a constant)
+//!
+//! The exposure a_i is the cell's area or the time watched; zero means the cell was not observed.
+
+use super::{Curvature, Likelihood, check, check_length, exponentials};
+use crate::error::Result;
+
+/// Poisson counts with log link and known exposures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PoissonLog {
+    counts: Vec<f64>,
+    exposure: Vec<f64>,
+}
+
+impl PoissonLog {
+    /// Whole counts and the exposure of each; where the exposure is zero the count must be zero too.
+    pub fn new(counts: Vec<f64>, exposure: Vec<f64>) -> Result<Self> {
+        check_length("exposures", exposure.len(), counts.len(), "count")?;
+        check(
+            "exposure",
+            &exposure,
+            "a finite number of at least zero",
+            "use 0 for a cell that was not observed",
+            |a| a.is_finite() && a >= 0.0,
+        )?;
+        check(
+            "count",
+            &counts,
+            "a whole number of at least zero",
+            "give counts, not rates",
+            |y| y.is_finite() && y >= 0.0 && y.fract() == 0.0,
+        )?;
+        let unobserved: Vec<f64> =
+            counts.iter().zip(&exposure).map(|(y, a)| if *a == 0.0 { *y } else { 0.0 }).collect();
+        check(
+            "count",
+            &unobserved,
+            "0 where the exposure is 0",
+            "give the cell an exposure or drop its events",
+            |y| y == 0.0,
+        )?;
+        Ok(PoissonLog { counts, exposure })
+    }
+
+    /// The number of events in each cell.
+    pub fn counts(&self) -> &[f64] {
+        &self.counts
+    }
+
+    /// The exposure of each cell.
+    pub fn exposure(&self) -> &[f64] {
+        &self.exposure
+    }
+}
+
+impl Likelihood for PoissonLog {
+    fn sites(&self) -> usize {
+        self.counts.len()
+    }
+
+    fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
+        exponentials(1.0, eta, gradient);
+        let mut total = 0.0;
+        for (((gradient, eta), y), a) in
+            gradient.iter_mut().zip(eta).zip(&self.counts).zip(&self.exposure)
+        {
+            let rate = a * *gradient;
+            // Selected, not multiplied by zero: an unobserved cell may have wandered to where e^η overflows.
+            let observed = *a > 0.0;
+            total += if observed { rate - y * eta } else { 0.0 };
+            *gradient = if observed { rate - y } else { 0.0 };
+        }
+        total
+    }
+
+    fn curvature(&self, eta: &[f64]) -> Curvature {
+        let mut rates = vec![0.0; eta.len()];
+        exponentials(1.0, eta, &mut rates);
+        for (rate, a) in rates.iter_mut().zip(&self.exposure) {
+            *rate = if *a > 0.0 { a * *rate } else { 0.0 };
+        }
+        Curvature::Sites(rates)
+    }
+
+    /// The overall log rate, with half an event added so that it is finite without any.
+    fn start(&self) -> Option<Vec<f64>> {
+        let (events, exposure) =
+            (self.counts.iter().sum::<f64>(), self.exposure.iter().sum::<f64>());
+        let rate = ((events + 0.5) / exposure).ln();
+        rate.is_finite().then(|| vec![rate; self.sites()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unobserved_cell_is_silent_wherever_it_wanders() {
+        let likelihood = PoissonLog::new(vec![2.0, 0.0, 0.0], vec![0.5, 0.0, 0.0]).unwrap();
+        let mut gradient = [f64::NAN; 3];
+        let total = likelihood.evaluate(&[0.3, 1e4, f64::NEG_INFINITY], &mut gradient);
+        assert_eq!(total, 0.5 * 0.3f64.exp() - 0.6);
+        assert_eq!(gradient, [0.5 * 0.3f64.exp() - 2.0, 0.0, 0.0]);
+        let Curvature::Sites(sites) = likelihood.curvature(&[0.3, 1e4, f64::NEG_INFINITY]) else {
+            panic!()
+        };
+        assert_eq!(sites[1..], [0.0, 0.0]);
+    }
+
+    #[test]
+    fn starts_at_the_overall_rate() {
+        let likelihood = PoissonLog::new(vec![3.0, 4.0], vec![0.5, 1.0]).unwrap();
+        assert_eq!(likelihood.start().unwrap(), vec![5f64.ln(); 2]);
+        assert_eq!(PoissonLog::new(vec![0.0], vec![0.0]).unwrap().start(), None);
+    }
+
+    #[test]
+    fn bad_data_are_errors() {
+        let refuse = |y: f64, a: f64| {
+            assert!(PoissonLog::new(vec![0.0, y], vec![1.0, a]).is_err(), "{y} {a}")
+        };
+        refuse(-1.0, 1.0);
+        refuse(1.5, 1.0);
+        refuse(f64::NAN, 1.0);
+        refuse(1.0, -1.0);
+        refuse(1.0, f64::INFINITY);
+        refuse(1.0, 0.0);
+        assert!(PoissonLog::new(vec![1.0], vec![]).is_err());
+    }
+}

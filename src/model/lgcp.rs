@@ -1,0 +1,121 @@
+//! Assembles the log-Gaussian Cox process on a grid: y ~ Poisson(area × exposure × e^x), x ~ N(μ1, Σ(σ, range)).
+
+use super::{Column, MeanTerm, Model};
+use crate::data::Counts;
+use crate::error::{Error, Result};
+use crate::likelihood::PoissonLog;
+use crate::prior::{Distribution, Hyperparameter, Hyperparameters, Scale};
+use crate::structure::{Embedding, Kernel, Spectral, Structure};
+use std::sync::Arc;
+
+/// Choices about an LGCP.
+#[derive(Clone, Debug)]
+pub struct LgcpOptions {
+    /// The mean log intensity if it is known; otherwise it is learnt.
+    pub mu: Option<f64>,
+    /// The correlation function.
+    pub kernel: Kernel,
+    /// Priors that replace the defaults, as `NAME=DIST(…)`.
+    pub priors: Vec<String>,
+}
+
+impl Default for LgcpOptions {
+    fn default() -> Self {
+        Self { mu: None, kernel: Kernel::Exponential, priors: Vec::new() }
+    }
+}
+
+/// The model of gridded counts. Intensities are per unit of map area and exposure.
+pub fn lgcp(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
+    let grid = counts.grid();
+    let rate = counts.total() / total_exposure(counts);
+    let hyperparameters = hyperparameters(counts, options, rate.ln())?;
+    let area = grid.cell_area();
+    let exposure: Vec<f64> = counts
+        .exposure()
+        .iter()
+        .zip(counts.observed())
+        .map(|(&e, &observed)| if observed { e * area } else { 0.0 })
+        .collect();
+    let values = counts.counts().iter().zip(&exposure).map(|(&y, &e)| if e > 0.0 { y } else { 0.0 });
+    let likelihood = PoissonLog::new(values.collect(), exposure.clone())?;
+    let spectral = Spectral::new(
+        grid.rows(),
+        grid.columns(),
+        grid.cell(),
+        options.kernel,
+        allowed_ranges(&hyperparameters),
+    )?;
+    let note = embedding_note(&spectral, &hyperparameters);
+    let model =
+        Model::new("lgcp", Structure::Spectral(spectral), Arc::new(likelihood), hyperparameters)?
+            .reporting_mean()
+            .with_note(note);
+    // A field of unit variance and a tenth of the map: far from white noise and from a constant.
+    let side = grid.cell() * grid.rows().max(grid.columns()) as f64;
+    let (sigma, range) = (0.0, (0.1 * side).ln());
+    match options.mu {
+        Some(mu) if mu.is_finite() => Ok(model.with_offset(mu).with_start(&[sigma, range])),
+        Some(mu) => Err(Error::input("--mu", "a finite number", format!("{mu}"), "leave it out to learn it")),
+        None => model
+            .with_mean(MeanTerm { hyperparameter: 2, scale: 1.0, column: Column::Constant })
+            .map(|model| model.with_start(&[sigma, range, rate.ln() - 0.5])),
+    }
+}
+
+/// Area × exposure over the observed cells.
+fn total_exposure(counts: &Counts) -> f64 {
+    let observed = counts.exposure().iter().zip(counts.observed());
+    observed.map(|(e, &seen)| if seen { *e } else { 0.0 }).sum::<f64>() * counts.grid().cell_area()
+}
+
+/// sigma, range and, unless it is fixed, mu with their priors.
+fn hyperparameters(counts: &Counts, options: &LgcpOptions, log_rate: f64) -> Result<Hyperparameters> {
+    let grid = counts.grid();
+    let side = grid.cell() * grid.rows().max(grid.columns()) as f64;
+    let sigma = Distribution::PcSigma { s0: 3.0, p: 0.05 };
+    let range = Distribution::PcRange { r0: 0.02 * side, p: 0.05 };
+    let mut all = vec![
+        Hyperparameter::new("sigma", Scale::Exp(1.0), sigma)?.with_alias("sigma2", Scale::Exp(2.0)),
+        Hyperparameter::new("range", Scale::Exp(1.0), range)?,
+    ];
+    if options.mu.is_none() {
+        // Centred on the log of the mean intensity: wide enough (a factor e⁵ either way) to say nothing more.
+        let mu = Distribution::Normal { mean: log_rate, sd: 5.0 };
+        all.push(Hyperparameter::new("mu", Scale::Linear(1.0), mu)?);
+    }
+    let mut all = Hyperparameters::new(all);
+    for prior in &options.priors {
+        if options.mu.is_some() && prior.trim_start().starts_with("mu") {
+            return Err(Error::input("--prior", "no prior on mu when it is fixed", prior, "leave out --mu or the prior"));
+        }
+        all.set_prior(prior)?;
+    }
+    Ok(all)
+}
+
+/// The ranges the prior allows: its bounds, or everything.
+fn allowed_ranges(hyperparameters: &Hyperparameters) -> (f64, f64) {
+    let range = hyperparameters.iter().find(|h| h.name() == "range");
+    range.and_then(|h| h.prior().bounds()).unwrap_or((0.0, f64::INFINITY))
+}
+
+/// What was done about the torus, and how far it can be from the plane.
+fn embedding_note(spectral: &Spectral, hyperparameters: &Hyperparameters) -> String {
+    let torus = spectral.torus();
+    let size = format!("{} x {} torus", torus.p1, torus.p2);
+    match spectral.table().embedding() {
+        Embedding::Exact => format!("grid embedded exactly in a {size}: every range the prior allows has positive eigenvalues"),
+        Embedding::Periodised => {
+            let longest = spectral.table().longest() * spectral.cell();
+            let median = hyperparameters.iter().nth(1).and_then(|h| h.prior_quantile(0.5));
+            let bound = median.map_or(String::new(), |m| {
+                format!(" (by at most {:.1e} at the prior's median range {m:.3})", spectral.window_error(m))
+            });
+            format!(
+                "grid embedded in a {size} with the periodised kernel, scaled to variance one: positive for every range; \
+                 correlations differ from the plane's{bound}; ranges above {longest:.3} are excluded"
+            )
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Assembles models: a structure, a likelihood, a mean and hyperparameters with their priors.
+//!
+//! A model is an open set; each shipped one is a file here that only puts the pieces together, and a user's own is the
+//! same few lines in their program (`examples/custom_model.rs`). The observed sites see η = offset + Σⱼ cⱼ Zⱼ + u, where u is
+//! the Gaussian field of the structure and each coefficient cⱼ is a hyperparameter times a constant.
+
+mod funnel;
+mod gaussian;
+mod lgcp;
+mod logistic;
+mod stochvol;
+
+pub use funnel::funnel;
+pub use gaussian::gaussian;
+pub use lgcp::{LgcpOptions, lgcp};
+pub use logistic::logistic;
+pub use stochvol::stochvol;
+
+use crate::error::{Error, Result};
+use crate::likelihood::Likelihood;
+use crate::prior::Hyperparameters;
+use crate::structure::Structure;
+use std::sync::Arc;
+
+/// One column of the mean.
+#[derive(Clone, Debug)]
+pub enum Column {
+    /// One for every latent.
+    Constant,
+    /// A value per site.
+    Values(Vec<f64>),
+}
+
+/// A term of the mean: `scale` × (working value of a hyperparameter) × column.
+#[derive(Clone, Debug)]
+pub struct MeanTerm {
+    /// Index of the hyperparameter.
+    pub hyperparameter: usize,
+    /// What its working value is multiplied by.
+    pub scale: f64,
+    /// What the product multiplies.
+    pub column: Column,
+}
+
+/// A latent Gaussian model, ready to be sampled.
+#[derive(Clone, Debug)]
+pub struct Model {
+    name: String,
+    structure: Structure,
+    likelihood: Arc<dyn Likelihood>,
+    hyperparameters: Hyperparameters,
+    mean: Vec<MeanTerm>,
+    offset: f64,
+    report_mean: bool,
+    notes: Vec<String>,
+    start: Option<Vec<f64>>,
+}
+
+impl Model {
+    /// Puts a model together. The first hyperparameters are the structure's, in its order.
+    pub fn new(
+        name: impl Into<String>,
+        structure: Structure,
+        likelihood: Arc<dyn Likelihood>,
+        hyperparameters: Hyperparameters,
+    ) -> Result<Self> {
+        let (sites, want) = (likelihood.sites(), structure.sites());
+        if sites != want {
+            return Err(Error::input(
+                "likelihood",
+                format!("one value for each of the structure's {want} sites"),
+                format!("{sites}"),
+                "make structure and likelihood the same size",
+            ));
+        }
+        if hyperparameters.len() < structure.parameters() {
+            return Err(Error::input(
+                "hyperparameters",
+                format!("at least the structure's {}", structure.parameters()),
+                format!("{}", hyperparameters.len()),
+                "list the structure's hyperparameters first",
+            ));
+        }
+        Ok(Self {
+            name: name.into(),
+            structure,
+            likelihood,
+            hyperparameters,
+            mean: Vec::new(),
+            offset: 0.0,
+            report_mean: false,
+            notes: Vec::new(),
+            start: None,
+        })
+    }
+
+    /// Adds a term to the mean.
+    pub fn with_mean(mut self, term: MeanTerm) -> Result<Self> {
+        let length = match &term.column {
+            Column::Constant => self.structure.sites(),
+            Column::Values(v) => v.len(),
+        };
+        if length != self.structure.sites() || term.hyperparameter >= self.hyperparameters.len() {
+            return Err(Error::input(
+                "mean term",
+                format!(
+                    "a hyperparameter below {} and {} values",
+                    self.hyperparameters.len(),
+                    self.structure.sites()
+                ),
+                format!("hyperparameter {} and {length} values", term.hyperparameter),
+                "correct the index or the column",
+            ));
+        }
+        self.mean.push(term);
+        Ok(self)
+    }
+
+    /// Adds a fixed constant to the mean.
+    pub fn with_offset(mut self, offset: f64) -> Self {
+        self.offset = offset;
+        self
+    }
+
+    /// Reports latents with the mean added (the log intensity of a Cox process) instead of the bare field.
+    pub fn reporting_mean(mut self) -> Self {
+        self.report_mean = true;
+        self
+    }
+
+    /// Adds a sentence a user should read beside the results.
+    pub fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Gives working values from which chains start, instead of the priors' medians.
+    pub fn with_start(mut self, working: &[f64]) -> Self {
+        self.start = Some(self.hyperparameters.coordinates(working));
+        self
+    }
+
+    /// Hyperparameter coordinates around which chains start.
+    pub fn start(&self) -> Vec<f64> {
+        self.start.clone().unwrap_or_else(|| self.hyperparameters.start())
+    }
+
+    /// The predictor at the start if the field were zero, or what the likelihood suggests.
+    pub(crate) fn start_predictor(&self) -> Vec<f64> {
+        if let Some(eta) = self.likelihood.start() {
+            return eta;
+        }
+        let phi = self.start();
+        let (mut w, mut dw) = (phi.clone(), phi.clone());
+        self.hyperparameters.working(&phi, &mut w, &mut dw);
+        let mut eta = vec![self.offset; self.structure.sites()];
+        for term in &self.mean {
+            let c = term.scale * w[term.hyperparameter];
+            match &term.column {
+                Column::Constant => eta.iter_mut().for_each(|e| *e += c),
+                Column::Values(values) => crate::numeric::axpy(c, values, &mut eta),
+            }
+        }
+        eta
+    }
+
+    /// The model's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The Gaussian prior's structure.
+    pub fn structure(&self) -> &Structure {
+        &self.structure
+    }
+
+    /// The likelihood.
+    pub fn likelihood(&self) -> &dyn Likelihood {
+        self.likelihood.as_ref()
+    }
+
+    /// The hyperparameters.
+    pub fn hyperparameters(&self) -> &Hyperparameters {
+        &self.hyperparameters
+    }
+
+    /// The terms of the mean.
+    pub fn mean(&self) -> &[MeanTerm] {
+        &self.mean
+    }
+
+    /// The fixed part of the mean.
+    pub fn offset(&self) -> f64 {
+        self.offset
+    }
+
+    /// Whether reported latents include the mean.
+    pub fn reports_mean(&self) -> bool {
+        self.report_mean
+    }
+
+    /// Sentences a user should read beside the results.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The columns of the mean in the structure's basis.
+    pub(crate) fn columns(&self) -> Vec<Vec<f64>> {
+        self.mean
+            .iter()
+            .map(|term| match &term.column {
+                Column::Constant => self.structure.constant(),
+                Column::Values(values) => {
+                    let mut basis = vec![0.0; self.structure.dim()];
+                    self.structure.basis().to_basis(values, &mut basis);
+                    basis
+                }
+            })
+            .collect()
+    }
+}

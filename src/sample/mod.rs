@@ -1,0 +1,12 @@
+//! Runs chains: where they start, how they warm up, and the one loop over transitions.
+
+mod run;
+mod settings;
+mod start;
+mod step_size;
+mod transition;
+mod warmup;
+
+pub use run::{Fit, Progress, Stage, run};
+pub use settings::{CoordinateChoice, MassChoice, Settings};
+pub use transition::{DIVERGENT, Info, Kernel, Tuning};

@@ -1,0 +1,143 @@
+//! Lists what a user may choose about a run; the defaults need no tuning.
+
+use crate::device::Flow;
+use crate::error::{Error, Result};
+use crate::integrate::Integrator;
+
+/// Which coordinates to sample in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CoordinateChoice {
+    /// What suits the model.
+    #[default]
+    Auto,
+    /// The latents themselves, as published.
+    Centred,
+    /// Standardised by the prior.
+    Whitened,
+    /// Standardised by prior and data, learnt during warm-up.
+    Informed,
+}
+
+/// Which mass the latents have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MassChoice {
+    /// Identity in whitened and informed coordinates, prior precision in centred ones.
+    #[default]
+    Auto,
+    /// Identity.
+    Identity,
+    /// Prior precision Σ(φ)⁻¹, the paper's.
+    Prior,
+    /// Prior precision plus the likelihood's mean information.
+    PriorPlusInformation,
+}
+
+/// Settings of a run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Number of chains.
+    pub chains: u32,
+    /// Number of the first chain: the same chain number gives the same draws whoever runs it.
+    pub first_chain: u32,
+    /// Transitions that tune and are thrown away.
+    pub warmup: u32,
+    /// Transitions that are kept.
+    pub draws: u32,
+    /// Seed of all randomness.
+    pub seed: u64,
+    /// Threads to use; none: one per core.
+    pub threads: Option<usize>,
+    /// Coordinates of the latents.
+    pub coordinates: CoordinateChoice,
+    /// Mass of the latents.
+    pub mass: MassChoice,
+    /// Integrator; none: the joint one where the masses are constant, ABLA otherwise.
+    pub integrator: Option<Integrator>,
+    /// Mean length of a trajectory in units where the standardised posterior has frequency one; none: chosen.
+    pub path: Option<f64>,
+    /// Trajectory lengths vary by this share either way.
+    pub jitter: f64,
+    /// Acceptance probability the step size is tuned to.
+    pub acceptance: f64,
+    /// Most steps of a trajectory.
+    pub most_steps: u32,
+    /// Memory for field draws kept for diagnosis, in bytes over all chains.
+    pub field_memory: usize,
+    /// Share of the likelihood's mean information that informed coordinates of a grid take; none: chosen.
+    pub information_share: Option<f64>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            chains: 4,
+            first_chain: 0,
+            warmup: 500,
+            draws: 1000,
+            seed: 1,
+            threads: None,
+            coordinates: CoordinateChoice::Auto,
+            mass: MassChoice::Auto,
+            integrator: None,
+            path: None,
+            jitter: 0.3,
+            acceptance: 0.8,
+            most_steps: 1000,
+            field_memory: 256 << 20,
+            information_share: None,
+        }
+    }
+}
+
+impl Settings {
+    /// Checks what can be checked without a model.
+    pub fn check(&self) -> Result<()> {
+        let at_least_one = |name: &str, value: u32| {
+            if value == 0 {
+                return Err(Error::input(
+                    format!("--{name}"),
+                    "a whole number >= 1",
+                    "0",
+                    format!("ask for at least one, for instance --{name} 4"),
+                ));
+            }
+            Ok(())
+        };
+        at_least_one("chains", self.chains)?;
+        at_least_one("draws", self.draws)?;
+        at_least_one("most-steps", self.most_steps)?;
+        if self.threads == Some(0) {
+            at_least_one("threads", 0)?;
+        }
+        let inside = |name: &str, value: f64, lower: f64, upper: f64| {
+            if value > lower && value < upper {
+                return Ok(());
+            }
+            Err(Error::input(
+                name,
+                format!("a number between {lower} and {upper}"),
+                format!("{value}"),
+                "leave it out for the default",
+            ))
+        };
+        inside("acceptance", self.acceptance, 0.0, 1.0)?;
+        inside("jitter", self.jitter, -1e-9, 1.0)?;
+        if let Some(path) = self.path {
+            inside("path", path, 0.0, 1e6)?;
+        }
+        if let Some(share) = self.information_share {
+            inside("information share", share, -1e-9, 1e6)?;
+        }
+        Ok(())
+    }
+
+    /// The integrator for latents with constant or φ-dependent mass.
+    pub(crate) fn integrator_for(&self, centred: bool, constant_mass: bool) -> Integrator {
+        let flow = if centred || !constant_mass { Flow::Drift } else { Flow::Rotation };
+        self.integrator.unwrap_or(if constant_mass {
+            Integrator::Joint(flow)
+        } else {
+            Integrator::Abla { flow, k1: 2, k2: 1 }
+        })
+    }
+}

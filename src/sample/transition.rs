@@ -1,0 +1,167 @@
+//! Makes one Markov transition on every chain of a batch: fresh momenta, a trajectory, and Metropolis on the joint H.
+
+use crate::integrate::{Integrator, Steps, System};
+use crate::random::{Purpose, Stream};
+
+/// An energy error beyond this is a divergence: the integrator, not the posterior, decided.
+pub const DIVERGENT: f64 = 1000.0;
+
+/// What the next trajectory of a chain needs to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuning {
+    /// ε of the latents.
+    pub step: f64,
+    /// ε of the hyperparameters over ε of the latents.
+    pub ratio: f64,
+    /// Length of a trajectory, in the latents' time.
+    pub path: f64,
+    /// The length is uniform on path × [1 − jitter, 1 + jitter].
+    pub jitter: f64,
+    /// Most steps a trajectory may have.
+    pub most_steps: u32,
+}
+
+/// What a reader may want to know of a transition.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Info {
+    /// Whether the proposal was taken.
+    pub accepted: bool,
+    /// Its acceptance probability.
+    pub acceptance: f64,
+    /// The same from the energy errors of the latent block alone, and of the hyperparameter block alone (ABLA).
+    pub block_acceptance: [f64; 2],
+    /// H at the start of the trajectory.
+    pub energy: f64,
+    /// Integrator steps made.
+    pub steps: u32,
+    /// Whether the trajectory diverged.
+    pub divergent: bool,
+}
+
+/// A batch of chains with their tuning.
+pub struct Kernel {
+    /// Positions and momenta.
+    pub system: System,
+    /// How trajectories are made.
+    pub integrator: Integrator,
+    /// Tuning of each chain.
+    pub tuning: Vec<Tuning>,
+    seed: u64,
+    ids: Vec<u32>,
+    steps: Steps,
+    counts: Vec<u32>,
+    saved: Saved,
+    accepted: Vec<bool>,
+}
+
+struct Saved {
+    phi: Vec<f64>,
+    potential: Vec<f64>,
+    by_phi: Vec<f64>,
+    energy: Vec<f64>,
+}
+
+impl Kernel {
+    /// Chains `ids` of the run with this seed.
+    pub fn new(
+        system: System,
+        integrator: Integrator,
+        tuning: Tuning,
+        seed: u64,
+        ids: Vec<u32>,
+    ) -> Self {
+        let (b, m) = (ids.len(), system.phi.len());
+        Self {
+            system,
+            integrator,
+            tuning: vec![tuning; b],
+            seed,
+            ids,
+            steps: Steps { latents: vec![0.0; b], hyperparameters: vec![0.0; b] },
+            counts: vec![0; b],
+            saved: Saved {
+                phi: vec![0.0; m],
+                potential: vec![0.0; b],
+                by_phi: vec![0.0; m],
+                energy: vec![0.0; b],
+            },
+            accepted: vec![false; b],
+        }
+    }
+
+    /// Makes transition number `transition`.
+    pub fn transition(&mut self, transition: u32, info: &mut [Info]) {
+        self.refresh(transition);
+        self.plan(transition);
+        let longest = self.counts.iter().copied().max().unwrap_or(0);
+        for step in 0..longest {
+            self.halt_finished(step);
+            self.integrator.step(&mut self.system, &self.steps);
+        }
+        self.decide(transition, info);
+    }
+
+    /// Draws momenta and saves the point to come back to.
+    fn refresh(&mut self, transition: u32) {
+        let system = &mut self.system;
+        system.latents.refresh(transition, &system.phi);
+        let m = system.phi.len() / self.ids.len();
+        for (&id, p) in self.ids.iter().zip(system.p.chunks_exact_mut(m)) {
+            Stream::new(self.seed, id, transition, Purpose::Hyper).fill_normals(p);
+        }
+        system.latents.save();
+        system.latent_error.fill(0.0);
+        self.saved.phi.copy_from_slice(&system.phi);
+        self.saved.potential.copy_from_slice(&system.potential);
+        self.saved.by_phi.copy_from_slice(&system.by_phi);
+        self.saved.energy.copy_from_slice(system.energies());
+    }
+
+    /// Chooses each chain's number of steps.
+    fn plan(&mut self, transition: u32) {
+        for (b, (tuning, &id)) in self.tuning.iter().zip(&self.ids).enumerate() {
+            let u = Stream::new(self.seed, id, transition, Purpose::Jitter).uniform(0);
+            let length = tuning.path * (1.0 + tuning.jitter * (2.0 * u - 1.0));
+            let count = (length / tuning.step).round();
+            self.counts[b] = (count.max(1.0) as u32).min(tuning.most_steps);
+        }
+    }
+
+    /// Sets step sizes, zero for chains whose trajectory is over or lost.
+    fn halt_finished(&mut self, step: u32) {
+        for (b, tuning) in self.tuning.iter().enumerate() {
+            let moving = step < self.counts[b] && self.system.potential[b].is_finite();
+            self.steps.latents[b] = if moving { tuning.step } else { 0.0 };
+            self.steps.hyperparameters[b] = self.steps.latents[b] * tuning.ratio;
+        }
+    }
+
+    /// Metropolis on H.
+    fn decide(&mut self, transition: u32, info: &mut [Info]) {
+        let system = &mut self.system;
+        system.energies();
+        let m = system.phi.len() / self.ids.len();
+        for (b, info) in info.iter_mut().enumerate() {
+            let error = system.energy(b) - self.saved.energy[b];
+            let error = if error.is_nan() { f64::INFINITY } else { error };
+            let u = Stream::new(self.seed, self.ids[b], transition, Purpose::Accept).uniform(0);
+            let latent = system.latent_error[b];
+            *info = Info {
+                accepted: u < (-error).exp(),
+                acceptance: (-error).exp().min(1.0),
+                block_acceptance: [(-latent).exp().min(1.0), (latent - error).exp().min(1.0)],
+                energy: self.saved.energy[b],
+                steps: self.counts[b],
+                divergent: error > DIVERGENT,
+            };
+            self.accepted[b] = info.accepted;
+            if !info.accepted {
+                let own = b * m..(b + 1) * m;
+                system.phi[own.clone()].copy_from_slice(&self.saved.phi[own.clone()]);
+                system.by_phi[own.clone()].copy_from_slice(&self.saved.by_phi[own]);
+                system.potential[b] = self.saved.potential[b];
+            }
+        }
+        system.latents.settle(&self.accepted);
+    }
+}

@@ -1,0 +1,224 @@
+//! Tunes a chain during warm-up: step sizes, the hyperparameters' metric and the coordinates.
+//!
+//! Warm-up is cut into a first stretch that only looks for the typical set, windows that double in length, and a last
+//! stretch that only settles the step size. At the end of each window the metric becomes the covariance of the window's
+//! hyperparameter draws and the coordinates' shift q the one that would have centred its latents. Nothing is learnt
+//! from other chains, so a chain's draws do not depend on which others run beside it; nothing is learnt after warm-up.
+
+use super::step_size::DualAveraging;
+use super::transition::{Info, Kernel};
+use crate::coordinates::Coordinates;
+use crate::error::Result;
+use crate::integrate::{HyperMetric, Integrator};
+use crate::likelihood::Curvature;
+use crate::model::Model;
+use crate::numeric::axpy;
+use crate::structure::{Information, Structure};
+use nalgebra::{DMatrix, DVector};
+use std::sync::Arc;
+
+/// The largest step in the latents' time: beyond a radian a trajectory of unit frequency is no longer followed.
+const LONGEST_STEP: f64 = 1.5;
+
+/// Learns one chain's tuning.
+pub(crate) struct Adapter {
+    chain: usize,
+    model: Arc<Model>,
+    share: f64,
+    windows: Vec<u32>,
+    last: u32,
+    latents: DualAveraging,
+    hyperparameters: DualAveraging,
+    draws: Vec<Vec<f64>>,
+    field: Option<FieldLearner>,
+}
+
+/// Accumulates the mean latents and the mean likelihood gradient over a window.
+struct FieldLearner {
+    x: Vec<f64>,
+    g: Vec<f64>,
+    eta: Vec<f64>,
+    mean_x: Vec<f64>,
+    mean_g: Vec<f64>,
+    mean_eta: Vec<f64>,
+    count: f64,
+}
+
+impl FieldLearner {
+    fn new(n: usize, sites: usize) -> Self {
+        Self {
+            x: vec![0.0; n],
+            g: vec![0.0; n],
+            eta: vec![0.0; sites],
+            mean_x: vec![0.0; n],
+            mean_g: vec![0.0; n],
+            mean_eta: vec![0.0; sites],
+            count: 0.0,
+        }
+    }
+
+    /// Adds the current point; a rejected proposal leaves the last one, which counts again.
+    fn update(&mut self, kernel: &mut Kernel, chain: usize, moved: bool) {
+        if moved || self.count == 0.0 {
+            kernel.system.latents.latents_and_score(chain, &mut self.x, &mut self.g);
+            kernel.system.latents.predictor(chain, &mut self.eta);
+        }
+        self.count += 1.0;
+        for (mean, now) in [
+            (&mut self.mean_x, &self.x),
+            (&mut self.mean_g, &self.g),
+            (&mut self.mean_eta, &self.eta),
+        ] {
+            let weight = 1.0 / self.count;
+            mean.iter_mut().zip(now).for_each(|(m, x)| *m += weight * (x - *m));
+        }
+    }
+
+    /// q = K x̄ − ḡ, with g = −∇ log p.
+    fn shift(&self, information: &Information) -> Vec<f64> {
+        let mut q = information.times(&self.mean_x);
+        axpy(-1.0, &self.mean_g, &mut q);
+        q
+    }
+
+    fn restart(&mut self) {
+        self.count = 0.0;
+    }
+}
+
+impl Adapter {
+    /// A tuner for `chain` of a batch over `warmup` transitions; `learn` if coordinates are to be learnt, with the
+    /// share of the likelihood's information they take.
+    pub(crate) fn new(
+        chain: usize,
+        warmup: u32,
+        step: f64,
+        target: f64,
+        model: &Arc<Model>,
+        learn: Option<f64>,
+    ) -> Self {
+        let structure = model.structure();
+        Self {
+            chain,
+            model: model.clone(),
+            share: learn.unwrap_or(0.0),
+            windows: windows(warmup),
+            last: warmup,
+            latents: DualAveraging::new(step, target, LONGEST_STEP),
+            hyperparameters: DualAveraging::new(step, target, LONGEST_STEP),
+            draws: Vec::new(),
+            field: learn.map(|_| FieldLearner::new(structure.dim(), structure.sites())),
+        }
+    }
+
+    /// Learns from the warm-up transition `index` just made. True if the chain must be evaluated again.
+    pub(crate) fn update(&mut self, index: u32, kernel: &mut Kernel, info: &Info) -> Result<bool> {
+        let m = kernel.system.metrics[self.chain].len();
+        let phi = kernel.system.phi[self.chain * m..(self.chain + 1) * m].to_vec();
+        if let Integrator::Abla { .. } = kernel.integrator {
+            self.latents.update(info.block_acceptance[0]);
+            self.hyperparameters.update(info.block_acceptance[1]);
+        } else {
+            self.latents.update(info.acceptance);
+        }
+        if let Some(field) = &mut self.field {
+            field.update(kernel, self.chain, info.accepted);
+        }
+        self.draws.push(phi.clone());
+        let mut changed = false;
+        if self.windows.contains(&(index + 1)) {
+            self.learn_metric(kernel);
+            changed = self.learn_coordinates(kernel, &phi)?;
+            self.latents.restart(self.latents.average());
+            self.hyperparameters.restart(self.hyperparameters.average());
+        }
+        self.set_steps(index, kernel);
+        Ok(changed)
+    }
+
+    fn set_steps(&self, index: u32, kernel: &mut Kernel) {
+        let end = index + 1 >= self.last;
+        let pick = |d: &DualAveraging| if end { d.average() } else { d.step() };
+        let abla = matches!(kernel.integrator, Integrator::Abla { .. });
+        let tuning = &mut kernel.tuning[self.chain];
+        tuning.step = pick(&self.latents);
+        tuning.ratio = if abla { pick(&self.hyperparameters) / tuning.step } else { 1.0 };
+    }
+
+    /// The metric becomes the covariance of the window's draws, drawn a little towards a small diagonal one.
+    fn learn_metric(&mut self, kernel: &mut Kernel) {
+        let count = self.draws.len() as f64;
+        let m = self.draws[0].len();
+        let mut mean = DVector::zeros(m);
+        for draw in &self.draws {
+            mean += DVector::from_column_slice(draw) / count;
+        }
+        let mut covariance = DMatrix::zeros(m, m);
+        for draw in &self.draws {
+            let d = DVector::from_column_slice(draw) - &mean;
+            covariance += &d * d.transpose() / (count - 1.0).max(1.0);
+        }
+        let weight = count / (count + 5.0);
+        let covariance = covariance * weight + DMatrix::identity(m, m) * (1e-3 * (1.0 - weight));
+        if let Some(metric) = HyperMetric::dense(mean.as_slice(), covariance) {
+            kernel.system.metrics[self.chain] = metric;
+        }
+        self.draws.clear();
+    }
+
+    /// The coordinates become those the window's latents suggest. True if they changed.
+    fn learn_coordinates(&mut self, kernel: &mut Kernel, phi: &[f64]) -> Result<bool> {
+        let Some(field) = &mut self.field else { return Ok(false) };
+        let information = information(&self.model, &field.mean_eta, self.share);
+        let shift = Some(Arc::new(field.shift(&information)));
+        let coordinates = Coordinates::Informed { information, shift };
+        kernel.system.latents.change(self.chain, &coordinates, phi)?;
+        field.restart();
+        Ok(true)
+    }
+}
+
+/// The transitions after which windows end.
+fn windows(warmup: u32) -> Vec<u32> {
+    if warmup < 40 {
+        return Vec::new();
+    }
+    let (first, last) = (warmup * 15 / 100, warmup * 85 / 100);
+    let mut ends = vec![first];
+    let mut length = (warmup / 20).max(10);
+    let mut end = first + length;
+    while end + 2 * length <= last {
+        ends.push(end);
+        length *= 2;
+        end += length;
+    }
+    ends.push(last);
+    ends
+}
+
+/// The information a model's coordinates start from, given predictor values to expand around.
+pub(crate) fn information(model: &Model, eta: &[f64], share: f64) -> Information {
+    match (model.likelihood().curvature(eta), model.structure()) {
+        (Curvature::Blocks(blocks), Structure::Groups(_)) => Information::Blocks(Arc::new(blocks)),
+        (Curvature::Blocks(_), _) => Information::NONE,
+        (Curvature::Sites(sites), _) => {
+            Information::Scalar(share * sites.iter().sum::<f64>() / sites.len().max(1) as f64)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_grow_and_end_before_warm_up_does() {
+        assert!(windows(20).is_empty());
+        for warmup in [40, 100, 500, 1000, 10_000] {
+            let ends = windows(warmup);
+            assert!(ends.windows(2).all(|w| w[1] > w[0] + 5), "{ends:?}");
+            assert!(*ends.last().unwrap() < warmup);
+            assert!(ends[0] >= warmup / 10);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Does the algebra of a torus field in its spectral basis, where every factor is diagonal.
+//!
+//! With λ = σ²S(ℓ) and a = 1/(1 + κλ), V = λa and T = √V. A relative change of λ by dlog λ changes T by
+//! dT/T = ½ a dlog λ; dlog λ is 2 in log σ and S'/S in log ℓ.
+
+use super::{SpectrumTable, Torus, expand, fold};
+use crate::error::Result;
+use crate::structure::{Factor, Information};
+use std::sync::Arc;
+
+/// Diagonal factor of V = (Σ⁻¹ + κI)⁻¹ on the quarter spectrum.
+#[derive(Debug)]
+pub struct SpectralFactor {
+    torus: Torus,
+    table: Arc<SpectrumTable>,
+    log_cell: f64,
+    kappa: f64,
+    /// λ, the prior's eigenvalues.
+    pub(crate) lambda: Vec<f64>,
+    /// S'/S.
+    pub(crate) slope: Vec<f64>,
+    /// T.
+    pub(crate) root: Vec<f64>,
+    /// a = 1/(1 + κλ).
+    pub(crate) share: Vec<f64>,
+    wide: Vec<f64>,
+    narrow: Vec<f64>,
+}
+
+impl SpectralFactor {
+    pub(super) fn new(
+        torus: Torus,
+        table: Arc<SpectrumTable>,
+        log_cell: f64,
+        information: &Information,
+    ) -> Result<Self> {
+        let kappa = information.scalar("a field on a grid")?;
+        let n = torus.half1() * torus.half2();
+        Ok(Self {
+            torus,
+            table,
+            log_cell,
+            kappa,
+            lambda: vec![1.0; n],
+            slope: vec![0.0; n],
+            root: vec![1.0; n],
+            share: vec![1.0; n],
+            wide: vec![0.0; 2 * torus.p1],
+            narrow: vec![0.0; torus.half1()],
+        })
+    }
+
+    /// The torus it lives on.
+    pub(crate) fn torus(&self) -> Torus {
+        self.torus
+    }
+
+    /// κ.
+    pub(crate) fn kappa(&self) -> f64 {
+        self.kappa
+    }
+
+    /// out = v times the quarter-spectrum `values`, or divided by them.
+    fn scale(&mut self, divide: bool, v: &[f64], out: &mut [f64]) {
+        let width = self.torus.half1();
+        for k2 in 0..self.torus.half2() {
+            let range = self.torus.row(k2);
+            let wide = &mut self.wide[..range.len()];
+            let quarter = &self.root[k2 * width..(k2 + 1) * width];
+            expand(self.torus.is_edge(k2), quarter, wide);
+            for ((o, &x), &t) in out[range.clone()].iter_mut().zip(&v[range]).zip(&*wide) {
+                *o = if divide { x / t } else { x * t };
+            }
+        }
+    }
+
+    /// Σ over the quarter of multiplicity × f(index).
+    fn weighted(&self, f: impl Fn(usize) -> f64) -> f64 {
+        let width = self.torus.half1();
+        (0..self.torus.half2())
+            .map(|k2| {
+                (0..width)
+                    .map(|k1| self.torus.multiplicity(k2, k1) * f(k2 * width + k1))
+                    .sum::<f64>()
+            })
+            .sum()
+    }
+}
+
+impl Factor for SpectralFactor {
+    fn dim(&self) -> usize {
+        self.torus.dim()
+    }
+
+    fn parameters(&self) -> usize {
+        2
+    }
+
+    fn set(&mut self, w: &[f64]) -> bool {
+        let variance = (2.0 * w[0]).exp();
+        if !(variance.is_finite() && variance > 0.0)
+            || !self.table.evaluate(w[1] - self.log_cell, &mut self.lambda, &mut self.slope)
+        {
+            return false;
+        }
+        let kappa = self.kappa;
+        let Self { lambda, slope, root, share, .. } = self;
+        crate::numeric::vectorised(
+            #[inline(always)]
+            || {
+                let cells = lambda.iter_mut().zip(slope).zip(root.iter_mut().zip(share));
+                let mut least = f64::INFINITY;
+                for ((l, s), (t, a)) in cells {
+                    *s /= *l;
+                    *l *= variance;
+                    *a = 1.0 / (1.0 + kappa * *l);
+                    let v = *l * *a;
+                    least = least.min(v);
+                    *t = v.sqrt();
+                }
+                least > 0.0
+            },
+        )
+    }
+
+    fn log_det(&self) -> f64 {
+        2.0 * self.weighted(|k| self.root[k].ln())
+    }
+
+    fn log_det_gradient(&self, out: &mut [f64]) {
+        out[0] = 2.0 * self.weighted(|k| self.share[k]);
+        out[1] = self.weighted(|k| self.share[k] * self.slope[k]);
+    }
+
+    fn apply(&mut self, z: &[f64], out: &mut [f64]) {
+        self.scale(false, z, out);
+    }
+
+    fn apply_transposed(&mut self, y: &[f64], out: &mut [f64]) {
+        self.scale(false, y, out);
+    }
+
+    fn solve(&mut self, u: &[f64], out: &mut [f64]) {
+        self.scale(true, u, out);
+    }
+
+    fn solve_transposed(&mut self, r: &[f64], out: &mut [f64]) {
+        self.scale(true, r, out);
+    }
+
+    fn sensitivity(&mut self, a: &[f64], z: &[f64], out: &mut [f64]) {
+        let width = self.torus.half1();
+        let (mut by_sigma, mut by_range) = (0.0, 0.0);
+        for k2 in 0..self.torus.half2() {
+            let range = self.torus.row(k2);
+            let wide = &mut self.wide[..range.len()];
+            for ((p, x), y) in wide.iter_mut().zip(&a[range.clone()]).zip(&z[range]) {
+                *p = x * y;
+            }
+            fold(self.torus.is_edge(k2), wide, &mut self.narrow);
+            for (k1, &p) in self.narrow.iter().enumerate() {
+                let k = k2 * width + k1;
+                let relative = p * self.root[k] * self.share[k];
+                by_sigma += relative;
+                by_range += 0.5 * relative * self.slope[k];
+            }
+        }
+        out[0] = by_sigma;
+        out[1] = by_range;
+    }
+
+    fn information(&self, v: &[f64], out: &mut [f64]) {
+        for (o, x) in out.iter_mut().zip(v) {
+            *o = self.kappa * x;
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Puts a stationary field on a regular grid into a torus, where its covariance is diagonal.
+//!
+//! Σ = F' diag(σ² S(ℓ)) F with F the orthonormal real Fourier basis of [`torus`](self) and w = (log σ, log ℓ), ℓ in map units.
+//! The window's cells are the observed ones; the rest of the torus are latents like masked cells.
+
+mod factor;
+mod kernel;
+mod table;
+mod torus;
+
+pub use factor::SpectralFactor;
+pub use kernel::Kernel;
+pub use table::{Embedding, SpectrumTable};
+pub use torus::Torus;
+pub(crate) use torus::{Transform, expand, fold};
+
+use super::Information;
+use crate::error::{Error, Result};
+use std::sync::Arc;
+
+/// A stationary field on a grid; cheap to clone (the table is shared).
+#[derive(Clone, Debug)]
+pub struct Spectral {
+    torus: Torus,
+    cell: f64,
+    table: Arc<SpectrumTable>,
+}
+
+impl Spectral {
+    /// A field on `rows` × `columns` cells of side `cell`, whose range the prior keeps within `ranges` (map units).
+    ///
+    /// The exact embedding is taken if its eigenvalues are positive over the whole of `ranges`, the periodised kernel
+    /// otherwise. Ranges beyond twice the longest side of the torus are outside the model.
+    pub fn new(
+        rows: usize,
+        columns: usize,
+        cell: f64,
+        kernel: Kernel,
+        ranges: (f64, f64),
+    ) -> Result<Self> {
+        let ranges = (ranges.0 / cell, ranges.1 / cell);
+        if rows == 0 || columns == 0 || !(cell > 0.0 && cell.is_finite()) {
+            return Err(Error::input(
+                "grid",
+                "at least one row and one column of cells with a positive side",
+                format!("{rows} x {columns} cells of side {cell}"),
+                "give the grid a size",
+            ));
+        }
+        let torus = Torus::around(rows, columns);
+        let longest = ranges.1.min(2.0 * torus.p1.max(torus.p2) as f64);
+        let exact = ranges.1 <= longest && positive(torus, kernel, (ranges.0, longest));
+        let embedding = if exact { Embedding::Exact } else { Embedding::Periodised };
+        let table = Arc::new(SpectrumTable::new(torus, kernel, embedding, longest));
+        Ok(Self { torus, cell, table })
+    }
+
+    /// Window and torus.
+    pub fn torus(&self) -> Torus {
+        self.torus
+    }
+
+    /// Side of a cell in map units.
+    pub fn cell(&self) -> f64 {
+        self.cell
+    }
+
+    /// The largest difference between this field's correlation and the planar kernel's in the window, at a range in map
+    /// units.
+    pub fn window_error(&self, range: f64) -> f64 {
+        self.table.window_error(range / self.cell)
+    }
+
+    /// The eigenvalue table.
+    pub fn table(&self) -> &SpectrumTable {
+        &self.table
+    }
+
+    pub(crate) fn factor(&self, information: &Information) -> Result<SpectralFactor> {
+        SpectralFactor::new(self.torus, self.table.clone(), self.cell.ln(), information)
+    }
+}
+
+/// Whether the exact embedding has only positive eigenvalues on a range of ranges (checked at 33 of them; the smallest
+/// eigenvalue falls with the range, so its sign changes at most once).
+fn positive(torus: Torus, kernel: Kernel, (shortest, longest): (f64, f64)) -> bool {
+    let table = SpectrumTable::new(torus, kernel, Embedding::Exact, longest);
+    let shortest = shortest.max(1e-2).min(longest);
+    let step = (longest / shortest).ln() / 32.0;
+    (0..=32).rev().all(|i| {
+        let s = table.eigenvalues(shortest * (step * i as f64).exp());
+        s.iter().all(|&v| v > 1e-12 * s[0])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounded_short_ranges_are_embedded_exactly_and_others_periodised() {
+        let short = Spectral::new(16, 16, 0.5, Kernel::Exponential, (0.05, 1.0)).unwrap();
+        assert_eq!(short.table().embedding(), Embedding::Exact);
+        let long = Spectral::new(16, 16, 0.5, Kernel::Exponential, (0.05, 4.0)).unwrap();
+        assert_eq!(long.table().embedding(), Embedding::Periodised);
+        let open = Spectral::new(16, 16, 1.0, Kernel::Exponential, (0.0, f64::INFINITY)).unwrap();
+        assert_eq!(open.table().embedding(), Embedding::Periodised);
+        assert_eq!(open.table().longest(), 64.0);
+    }
+}

@@ -131,7 +131,7 @@ impl Chart for GenericChart {
             return f64::INFINITY;
         }
         self.latent_values(z);
-        self.basis.to_field(&self.u, sites);
+        self.basis.write_field(&self.u, sites);
         if self.whitened {
             return 0.5 * squared_norm(&self.e);
         }
@@ -149,7 +149,7 @@ impl Chart for GenericChart {
         by_w: &mut [f64],
         by_c: &mut [f64],
     ) {
-        self.basis.to_basis(g, &mut self.total);
+        self.basis.write_basis(g, &mut self.total);
         by_w.fill(0.0);
         if self.whitened {
             // T'a = e, and the terms in a of ∂U/∂w cancel: only g remains in G.

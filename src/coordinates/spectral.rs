@@ -10,7 +10,9 @@
 use super::Chart;
 use crate::error::Result;
 use crate::numeric::{dot, ln, vectorised};
-use crate::structure::{Factor, Information, Spectral, SpectralFactor, Torus, Transform, expand, fold};
+use crate::structure::{
+    Factor, Information, Spectral, SpectralFactor, Torus, Transform, expand, fold,
+};
 use std::sync::Arc;
 
 /// The fused chart of a [`Spectral`] structure.
@@ -221,7 +223,8 @@ impl Chart for SpectralChart {
             let (root, share) = (&root[..length], &share[..length]);
             let (e, product) = (&mut e[..length], &mut product[..length]);
             let quarter_row = k2 * width..(k2 + 1) * width;
-            let (a, slope) = (&self.factor.share[quarter_row.clone()], &self.factor.slope[quarter_row]);
+            let (a, slope) =
+                (&self.factor.share[quarter_row.clone()], &self.factor.slope[quarter_row]);
             let edge = torus.is_edge(k2);
             let (by_sigma, by_range) = vectorised(
                 #[inline(always)]

@@ -220,8 +220,7 @@ impl Latents for CpuLatents {
             chain.target.evaluate(&chain.z, phi, &mut chain.by_z, &mut by_phi);
         }
         chain.target.change(coordinates, phi, &mut chain.z)?;
-        chain.mass =
-            LatentMass::new(chain.target.model().structure(), &chain.kind, coordinates)?;
+        chain.mass = LatentMass::new(chain.target.model().structure(), &chain.kind, coordinates)?;
         chain.current = false;
         Ok(())
     }

@@ -114,11 +114,10 @@ mod tests {
     #[test]
     fn moments_are_those_of_the_draws_and_pool_over_chains() {
         let plan = FieldPlan::new(3, 2, 3, 1 << 20);
-        let all = [[[1.0, 2.0, 3.0], [4.0, 0.0, -1.0], [0.5, 7.0, 2.0]], [
-            [9.0, 2.0, 1.0],
-            [4.0, 5.0, -1.0],
-            [0.5, 7.0, 8.0],
-        ]];
+        let all = [
+            [[1.0, 2.0, 3.0], [4.0, 0.0, -1.0], [0.5, 7.0, 2.0]],
+            [[9.0, 2.0, 1.0], [4.0, 5.0, -1.0], [0.5, 7.0, 8.0]],
+        ];
         let chains: Vec<_> = all
             .iter()
             .map(|draws| {

@@ -20,10 +20,13 @@ pub enum MassKind {
     Precision(Information),
 }
 
+/// T_m and, unless the coordinates are centred, T.
+type Factors = (Box<dyn Factor>, Option<Box<dyn Factor>>);
+
 /// The latents' mass in given coordinates.
 pub struct LatentMass {
-    /// T_m and, unless centred, T; none for the identity.
-    factors: Option<(Box<dyn Factor>, Option<Box<dyn Factor>>)>,
+    /// None for the identity.
+    factors: Option<Factors>,
     f: Vec<f64>,
     h: Vec<f64>,
     scratch: Vec<f64>,

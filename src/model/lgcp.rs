@@ -37,7 +37,8 @@ pub fn lgcp(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
         .zip(counts.observed())
         .map(|(&e, &observed)| if observed { e * area } else { 0.0 })
         .collect();
-    let values = counts.counts().iter().zip(&exposure).map(|(&y, &e)| if e > 0.0 { y } else { 0.0 });
+    let values =
+        counts.counts().iter().zip(&exposure).map(|(&y, &e)| if e > 0.0 { y } else { 0.0 });
     let likelihood = PoissonLog::new(values.collect(), exposure.clone())?;
     let spectral = Spectral::new(
         grid.rows(),
@@ -56,7 +57,12 @@ pub fn lgcp(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
     let (sigma, range) = (0.0, (0.1 * side).ln());
     match options.mu {
         Some(mu) if mu.is_finite() => Ok(model.with_offset(mu).with_start(&[sigma, range])),
-        Some(mu) => Err(Error::input("--mu", "a finite number", format!("{mu}"), "leave it out to learn it")),
+        Some(mu) => Err(Error::input(
+            "--mu",
+            "a finite number",
+            format!("{mu}"),
+            "leave it out to learn it",
+        )),
         None => model
             .with_mean(MeanTerm { hyperparameter: 2, scale: 1.0, column: Column::Constant })
             .map(|model| model.with_start(&[sigma, range, rate.ln() - 0.5])),
@@ -70,7 +76,11 @@ fn total_exposure(counts: &Counts) -> f64 {
 }
 
 /// sigma, range and, unless it is fixed, mu with their priors.
-fn hyperparameters(counts: &Counts, options: &LgcpOptions, log_rate: f64) -> Result<Hyperparameters> {
+fn hyperparameters(
+    counts: &Counts,
+    options: &LgcpOptions,
+    log_rate: f64,
+) -> Result<Hyperparameters> {
     let grid = counts.grid();
     let side = grid.cell() * grid.rows().max(grid.columns()) as f64;
     let sigma = Distribution::PcSigma { s0: 3.0, p: 0.05 };
@@ -87,7 +97,12 @@ fn hyperparameters(counts: &Counts, options: &LgcpOptions, log_rate: f64) -> Res
     let mut all = Hyperparameters::new(all);
     for prior in &options.priors {
         if options.mu.is_some() && prior.trim_start().starts_with("mu") {
-            return Err(Error::input("--prior", "no prior on mu when it is fixed", prior, "leave out --mu or the prior"));
+            return Err(Error::input(
+                "--prior",
+                "no prior on mu when it is fixed",
+                prior,
+                "leave out --mu or the prior",
+            ));
         }
         all.set_prior(prior)?;
     }
@@ -105,12 +120,17 @@ fn embedding_note(spectral: &Spectral, hyperparameters: &Hyperparameters) -> Str
     let torus = spectral.torus();
     let size = format!("{} x {} torus", torus.p1, torus.p2);
     match spectral.table().embedding() {
-        Embedding::Exact => format!("grid embedded exactly in a {size}: every range the prior allows has positive eigenvalues"),
+        Embedding::Exact => format!(
+            "grid embedded exactly in a {size}: every range the prior allows has positive eigenvalues"
+        ),
         Embedding::Periodised => {
             let longest = spectral.table().longest() * spectral.cell();
             let median = hyperparameters.iter().nth(1).and_then(|h| h.prior_quantile(0.5));
             let bound = median.map_or(String::new(), |m| {
-                format!(" (by at most {:.1e} at the prior's median range {m:.3})", spectral.window_error(m))
+                format!(
+                    " (by at most {:.1e} at the prior's median range {m:.3})",
+                    spectral.window_error(m)
+                )
             });
             format!(
                 "grid embedded in a {size} with the periodised kernel, scaled to variance one: positive for every range; \

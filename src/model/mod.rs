@@ -212,7 +212,7 @@ impl Model {
                 Column::Constant => self.structure.constant(),
                 Column::Values(values) => {
                     let mut basis = vec![0.0; self.structure.dim()];
-                    self.structure.basis().to_basis(values, &mut basis);
+                    self.structure.basis().write_basis(values, &mut basis);
                     basis
                 }
             })

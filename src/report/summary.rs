@@ -196,7 +196,8 @@ fn field(chains: &[ChainDraws]) -> FieldSummary {
     let figures: Vec<(f64, f64)> = (0..kept)
         .into_par_iter()
         .map_init(Diagnoser::new, |diagnoser, k| {
-            let series: Vec<Vec<f64>> = chains.iter().map(|c| c.field.series(k).collect()).collect();
+            let series: Vec<Vec<f64>> =
+                chains.iter().map(|c| c.field.series(k).collect()).collect();
             let draws: Vec<&[f64]> = series.iter().map(Vec::as_slice).collect();
             (diagnoser.ess_bulk(&draws), diagnoser.rhat(&draws))
         })

@@ -60,12 +60,7 @@ pub fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progress) -> 
     let chains = pool.install(|| {
         ids.into_par_iter().map(|id| plan.chain(id, progress)).collect::<Result<Vec<_>>>()
     })?;
-    Ok(Fit {
-        model: model.clone(),
-        settings: settings.clone(),
-        coordinates: plan.name,
-        chains,
-    })
+    Ok(Fit { model: model.clone(), settings: settings.clone(), coordinates: plan.name, chains })
 }
 
 /// What all chains of a run share.

@@ -42,6 +42,8 @@ struct FieldLearner {
     mean_g: Vec<f64>,
     mean_eta: Vec<f64>,
     count: f64,
+    /// Whether any point was seen at all.
+    seen: bool,
 }
 
 impl FieldLearner {
@@ -54,14 +56,19 @@ impl FieldLearner {
             mean_g: vec![0.0; n],
             mean_eta: vec![0.0; sites],
             count: 0.0,
+            seen: false,
         }
     }
 
     /// Adds the current point; a rejected proposal leaves the last one, which counts again.
     fn update(&mut self, kernel: &mut Kernel, chain: usize, moved: bool) {
-        if moved || self.count == 0.0 {
+        if moved {
             kernel.system.latents.latents_and_score(chain, &mut self.x, &mut self.g);
             kernel.system.latents.predictor(chain, &mut self.eta);
+            self.seen = true;
+        }
+        if !self.seen {
+            return;
         }
         self.count += 1.0;
         for (mean, now) in [
@@ -169,6 +176,9 @@ impl Adapter {
     /// The coordinates become those the window's latents suggest. True if they changed.
     fn learn_coordinates(&mut self, kernel: &mut Kernel, phi: &[f64]) -> Result<bool> {
         let Some(field) = &mut self.field else { return Ok(false) };
+        if field.count == 0.0 {
+            return Ok(false);
+        }
         let information = information(&self.model, &field.mean_eta, self.share);
         let shift = Some(Arc::new(field.shift(&information)));
         let coordinates = Coordinates::Informed { information, shift };

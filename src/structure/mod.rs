@@ -128,28 +128,27 @@ pub trait Factor: Send {
 }
 
 /// How the structure's basis relates to the observed sites.
+///
+/// Latents are the sites' own values, or Fourier coefficients on a torus of which the sites are a window.
 #[derive(Clone, Debug)]
-pub enum Basis {
-    /// Latents are the sites' values.
-    Own,
-    /// Latents are Fourier coefficients on a torus, the sites a window of it.
-    Spectral(Box<Transform>),
+pub struct Basis {
+    transform: Option<Box<Transform>>,
 }
 
 impl Basis {
     /// Basis vector → values at the sites.
-    pub fn to_field(&mut self, basis: &[f64], field: &mut [f64]) {
-        match self {
-            Basis::Own => field.copy_from_slice(basis),
-            Basis::Spectral(transform) => transform.to_field(basis, field),
+    pub fn write_field(&mut self, basis: &[f64], field: &mut [f64]) {
+        match &mut self.transform {
+            None => field.copy_from_slice(basis),
+            Some(transform) => transform.write_field(basis, field),
         }
     }
 
     /// The adjoint: values at the sites, zero elsewhere → basis vector.
-    pub fn to_basis(&mut self, field: &[f64], basis: &mut [f64]) {
-        match self {
-            Basis::Own => basis.copy_from_slice(field),
-            Basis::Spectral(transform) => transform.to_basis(field, basis),
+    pub fn write_basis(&mut self, field: &[f64], basis: &mut [f64]) {
+        match &mut self.transform {
+            None => basis.copy_from_slice(field),
+            Some(transform) => transform.write_basis(field, basis),
         }
     }
 }
@@ -207,10 +206,11 @@ impl Structure {
 
     /// The way between basis and sites.
     pub fn basis(&self) -> Basis {
-        match self {
-            Structure::Spectral(s) => Basis::Spectral(Box::new(Transform::new(s.torus()))),
-            _ => Basis::Own,
-        }
+        let transform = match self {
+            Structure::Spectral(s) => Some(Box::new(Transform::new(s.torus()))),
+            _ => None,
+        };
+        Basis { transform }
     }
 
     /// The latents that are one everywhere, in the structure's basis.

@@ -98,9 +98,8 @@ impl Factor for SpectralFactor {
 
     fn set(&mut self, w: &[f64]) -> bool {
         let variance = (2.0 * w[0]).exp();
-        if !(variance.is_finite() && variance > 0.0)
-            || !self.table.evaluate(w[1] - self.log_cell, &mut self.lambda, &mut self.slope)
-        {
+        let log_range = w[1] - self.log_cell;
+        if !self.table.evaluate(log_range, &mut self.lambda, &mut self.slope) {
             return false;
         }
         let kappa = self.kappa;
@@ -118,7 +117,7 @@ impl Factor for SpectralFactor {
                     least = least.min(v);
                     *t = v.sqrt();
                 }
-                least > 0.0
+                least > 0.0 && variance.is_finite()
             },
         )
     }

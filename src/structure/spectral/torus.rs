@@ -248,11 +248,8 @@ impl Transform {
                 // The transform insists on real ends; theirs are real but for rounding.
                 line[0].im = 0.0;
                 line[width - 1].im = 0.0;
-                let done = self.inverse_row.process_with_scratch(
-                    line,
-                    &mut self.line,
-                    &mut self.scratch,
-                );
+                let done =
+                    self.inverse_row.process_with_scratch(line, &mut self.line, &mut self.scratch);
                 debug_assert!(done.is_ok());
                 let start = (first + l) * columns;
                 field[start..start + columns].copy_from_slice(&self.line[..columns]);
@@ -290,15 +287,15 @@ impl Transform {
     }
 
     /// Basis vector → field on the window.
-    pub(crate) fn to_field(&mut self, basis: &[f64], field: &mut [f64]) {
+    pub(crate) fn write_field(&mut self, basis: &[f64], field: &mut [f64]) {
         for k2 in 0..self.torus.half2() {
             self.load_row(k2, &basis[self.torus.row(k2)]);
         }
         self.synthesise(field);
     }
 
-    /// The adjoint of [`Self::to_field`]: field on the window, zero outside → basis vector.
-    pub(crate) fn to_basis(&mut self, field: &[f64], basis: &mut [f64]) {
+    /// The adjoint of [`Self::write_field`]: field on the window, zero outside → basis vector.
+    pub(crate) fn write_basis(&mut self, field: &[f64], basis: &mut [f64]) {
         self.analyse(field);
         for k2 in 0..self.torus.half2() {
             self.store_row(k2, &mut basis[self.torus.row(k2)]);
@@ -354,7 +351,7 @@ mod tests {
             let mut transform = Transform::new(torus);
             let basis = noise(torus.dim(), 1);
             let mut field = vec![f64::NAN; torus.sites()];
-            transform.to_field(&basis, &mut field);
+            transform.write_field(&basis, &mut field);
             for i in 0..rows {
                 for j in 0..columns {
                     let want = naive(torus, &basis, i, j);
@@ -364,7 +361,7 @@ mod tests {
             }
             let other = noise(torus.sites(), 2);
             let mut back = vec![f64::NAN; torus.dim()];
-            transform.to_basis(&other, &mut back);
+            transform.write_basis(&other, &mut back);
             let left: f64 = field.iter().zip(&other).map(|(a, b)| a * b).sum();
             let right: f64 = basis.iter().zip(&back).map(|(a, b)| a * b).sum();
             assert!((left - right).abs() < 1e-12, "adjoint {left} {right}");
@@ -378,8 +375,8 @@ mod tests {
         let basis = noise(torus.dim(), 3);
         let mut field = vec![0.0; torus.dim()];
         let mut back = vec![0.0; torus.dim()];
-        transform.to_field(&basis, &mut field);
-        transform.to_basis(&field, &mut back);
+        transform.write_field(&basis, &mut field);
+        transform.write_basis(&field, &mut back);
         for (a, b) in basis.iter().zip(&back) {
             assert!((a - b).abs() < 1e-14);
         }

@@ -1,8 +1,14 @@
 //! Gathers small functions on numbers and slices that are fast and give the same bits on every machine.
+//!
+//! Functions of one number ([`exp`], [`ln`], [`sin_cos_turns`]) are made to be called in a loop inside [`vectorised`].
+//! Functions of slices ([`sum`], [`dot`], [`squared_norm`], [`axpy`]) choose the instruction set themselves; inside
+//! [`vectorised`] call their twins in [`inline`], which take over the set already chosen.
 
-pub mod elementary;
-pub mod simd;
-pub mod slice;
+pub mod inline;
+
+mod elementary;
+mod simd;
+mod slice;
 
 pub use elementary::{exp, ln, sin_cos_turns};
 pub use simd::vectorised;

@@ -11,7 +11,7 @@
 /// slow, and nothing warns. Rust accepts the attribute where the closure is an argument, not in a `let`.
 ///
 /// ```
-/// use sshmc::numeric::{elementary::exp, simd::vectorised};
+/// use sshmc::numeric::{exp, vectorised};
 ///
 /// let mut rates = vec![0.5; 4096];
 /// vectorised(
@@ -22,7 +22,7 @@
 /// ```
 ///
 /// The call costs about two nanoseconds: put it around a loop, not into one. A closure that calls [`vectorised`]
-/// again is right but gains nothing.
+/// again is right but gains nothing; the functions of [`inline`](super::inline) do not.
 #[inline]
 pub fn vectorised<R>(f: impl FnOnce() -> R) -> R {
     // `Arch::new` remembers what it found, so that there is nothing to keep here.
@@ -35,7 +35,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::numeric::elementary::exp;
+    use crate::numeric::exp;
 
     fn arguments() -> Vec<f64> {
         (0..4096).map(|i| -20.0 + 0.01 * f64::from(i)).collect()

@@ -13,8 +13,7 @@
 
 use super::philox::{self, philox4x32_10};
 use super::rng::StreamRng;
-use crate::numeric::elementary::{ln, sin_cos_turns};
-use crate::numeric::simd::vectorised;
+use crate::numeric::{ln, sin_cos_turns, vectorised};
 
 /// Blocks computed together: enough to fill vector registers many times, few enough that the buffers stay in the
 /// fastest cache (2 kB of words and 2 kB of normals).
@@ -170,7 +169,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::numeric::slice::dot;
+    use crate::numeric::dot;
 
     fn normal_numbers(chain: u32, transition: u32, len: usize) -> Vec<f64> {
         let mut out = vec![f64::NAN; len];

@@ -9,7 +9,7 @@
 
 use super::Chart;
 use crate::error::Result;
-use crate::numeric::{dot, ln, vectorised};
+use crate::numeric::{inline, ln, vectorised};
 use crate::structure::{
     Factor, Information, Spectral, SpectralFactor, Torus, Transform, expand, fold,
 };
@@ -233,7 +233,7 @@ impl Chart for SpectralChart {
                     scale_out(z, root, share, e, y, product);
                     fold(edge, product, quarter);
                     quarter.iter_mut().zip(a).for_each(|(q, a)| *q *= a);
-                    (quarter.iter().sum::<f64>(), dot(quarter, slope))
+                    (inline::sum(quarter), inline::dot(quarter, slope))
                 },
             );
             by_w[0] += by_sigma;

@@ -225,6 +225,19 @@ impl Latents for CpuLatents {
         Ok(())
     }
 
+    fn lean(
+        &mut self,
+        chain: usize,
+        centre: &[f64],
+        scale: &[f64],
+        draws: &[(Vec<f64>, Vec<f64>)],
+        phi: &[f64],
+    ) -> bool {
+        let chain = &mut self.chains[chain];
+        chain.current = false;
+        chain.target.lean(centre, scale, draws, phi, &mut chain.z)
+    }
+
     fn field(&mut self, chain: usize, out: &mut [f64]) {
         out.copy_from_slice(&self.chains[chain].field);
     }

@@ -57,6 +57,17 @@ pub trait Latents: Send {
     /// Changes a chain's coordinates; the latents stay where they are. The point must be evaluated again.
     fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &[f64]) -> Result<()>;
 
+    /// Learns how a chain's latents follow its hyperparameters from a few draws (see [`crate::hamiltonian::Tilt`]); the latents stay
+    /// where they are. The point must be evaluated again.
+    fn lean(
+        &mut self,
+        chain: usize,
+        centre: &[f64],
+        scale: &[f64],
+        draws: &[(Vec<f64>, Vec<f64>)],
+        phi: &[f64],
+    ) -> bool;
+
     /// The reported latents of a chain at the sites. Belongs to the current, evaluated point.
     fn field(&mut self, chain: usize, out: &mut [f64]);
 

@@ -7,6 +7,8 @@
 
 mod mass;
 mod target;
+mod tilt;
 
 pub use mass::{LatentMass, MassKind};
 pub use target::Target;
+pub use tilt::Tilt;

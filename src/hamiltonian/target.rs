@@ -1,5 +1,6 @@
 //! Evaluates the potential U(z, φ) = −log p(z, φ | y) and its gradients for one chain, in f64.
 
+use super::tilt::{self, Point, Tilt};
 use crate::coordinates::{Chart, Coordinates, chart};
 use crate::error::Result;
 use crate::model::{Column, Model};
@@ -19,6 +20,9 @@ pub struct Target {
     field: Vec<f64>,
     eta: Vec<f64>,
     g: Vec<f64>,
+    tilt: Option<Tilt>,
+    /// z where a tilt makes it differ from what the sampler moves.
+    z: Vec<f64>,
     evaluations: u64,
 }
 
@@ -39,6 +43,8 @@ impl Target {
             field: vec![0.0; sites],
             eta: vec![0.0; sites],
             g: vec![0.0; sites],
+            tilt: None,
+            z: vec![0.0; model.structure().dim()],
             evaluations: 0,
             columns,
             model,
@@ -71,12 +77,19 @@ impl Target {
         self.evaluations += 1;
         self.move_to(phi);
         let p = self.by_w.len();
+        let z = match &self.tilt {
+            None => z,
+            Some(tilt) => {
+                tilt.apply(phi, z, &mut self.z);
+                &self.z
+            }
+        };
         let prior = self.chart.forward(&self.w[..p], &self.c, z, &mut self.field);
         if !prior.is_finite() {
             return f64::INFINITY;
         }
-        self.add_mean();
-        let model = self.model.clone();
+        add_mean(&self.model, &self.c, &self.field, &mut self.eta);
+        let model = &self.model;
         let misfit = model.likelihood().evaluate(&self.eta, &mut self.g);
         self.chart.backward(z, &self.g, by_z, &mut self.by_w, &mut self.by_c);
         by_phi.fill(0.0);
@@ -93,6 +106,9 @@ impl Target {
             let k = term.hyperparameter;
             by_phi[k] += (direct + by_c) * term.scale * self.dw[k];
         }
+        if let Some(tilt) = &self.tilt {
+            tilt.pull_back(by_z, by_phi);
+        }
         misfit + prior - density
     }
 
@@ -101,22 +117,6 @@ impl Target {
         self.model.hyperparameters().working(phi, &mut self.w, &mut self.dw);
         for (c, term) in self.c.iter_mut().zip(self.model.mean()) {
             *c = term.scale * self.w[term.hyperparameter];
-        }
-    }
-
-    /// η = offset + Σ cⱼ Zⱼ + u.
-    fn add_mean(&mut self) {
-        let mut constant = self.model.offset();
-        for (term, &c) in self.model.mean().iter().zip(&self.c) {
-            if matches!(term.column, Column::Constant) {
-                constant += c;
-            }
-        }
-        self.eta.iter_mut().zip(&self.field).for_each(|(eta, u)| *eta = u + constant);
-        for (term, &c) in self.model.mean().iter().zip(&self.c) {
-            if let Column::Values(values) = &term.column {
-                crate::numeric::axpy(c, values, &mut self.eta);
-            }
         }
     }
 
@@ -130,26 +130,34 @@ impl Target {
         &self.eta
     }
 
+    /// z as the chart knows it: with the tilt, which belongs to the last evaluation.
+    fn charted<'a>(&'a self, z: &'a [f64]) -> &'a [f64] {
+        if self.tilt.is_some() { &self.z } else { z }
+    }
+
     /// Writes the latents plus the non-constant mean in the structure's basis, and −∇ log p(y|η) there: what a shift q is
     /// learnt from. Belongs to the last evaluation.
     pub fn latents_and_score(&mut self, z: &[f64], by_z: &[f64], x: &mut [f64], g: &mut [f64]) {
-        self.chart.latents(z, x);
+        let z = self.charted(z).to_vec();
+        self.chart.latents(&z, x);
         for (column, &c) in self.columns.iter().zip(&self.c) {
             crate::numeric::axpy(c, column, x);
         }
-        self.chart.site_gradient(z, by_z, g);
+        self.chart.site_gradient(&z, by_z, g);
     }
 
     /// Writes the latents u in the structure's basis, for the last evaluation.
     pub fn latents(&mut self, z: &[f64], u: &mut [f64]) {
-        self.chart.latents(z, u);
+        let z = self.charted(z).to_vec();
+        self.chart.latents(&z, u);
     }
 
-    /// Changes coordinates and moves `z` so that the latents stay what they are. Needs the last evaluation at (z, φ).
+    /// Changes coordinates and moves `z` so that the latents stay what they are. Needs the last evaluation at (z, φ). A tilt is
+    /// forgotten.
     pub fn change(&mut self, coordinates: &Coordinates, phi: &[f64], z: &mut [f64]) -> Result<()> {
         let mut next = chart(self.model.structure(), &self.columns, coordinates)?;
         let mut u = vec![0.0; z.len()];
-        self.chart.latents(z, &mut u);
+        self.latents(z, &mut u);
         self.move_to(phi);
         if !next.invert(&self.w[..self.by_w.len()], &self.c, &u, z) {
             return Err(crate::Error::Numeric(
@@ -158,14 +166,46 @@ impl Target {
         }
         self.chart = next;
         self.coordinates = coordinates.clone();
+        self.tilt = None;
         Ok(())
     }
 
-    /// Puts the latents at u (in the structure's basis) by choosing z.
-    pub fn place(&mut self, phi: &[f64], u: &[f64], z: &mut [f64]) -> bool {
-        self.move_to(phi);
+    /// Learns how z follows φ from a few draws (φ and latents with their mean, in the structure's basis), and moves `z` so that
+    /// the latents stay what they are at `phi`. False if it cannot be learnt there; there is no tilt then.
+    pub fn lean(
+        &mut self,
+        centre: &[f64],
+        scale: &[f64],
+        draws: &[(Vec<f64>, Vec<f64>)],
+        phi: &[f64],
+        z: &mut [f64],
+    ) -> bool {
+        if let Some(tilt) = self.tilt.take() {
+            tilt.shift(1.0, phi, z);
+        }
         let p = self.by_w.len();
-        self.chart.invert(&self.w[..p], &self.c, u, z)
+        let mut points = Vec::with_capacity(draws.len());
+        for (phi, x) in draws {
+            self.move_to(phi);
+            let mut u = x.clone();
+            for (column, &c) in self.columns.iter().zip(&self.c) {
+                crate::numeric::axpy(-c, column, &mut u);
+            }
+            let mut z = vec![0.0; u.len()];
+            if !self.chart.invert(&self.w[..p], &self.c, &u, &mut z) {
+                return false;
+            }
+            points.push(Point { z, phi: phi.clone() });
+        }
+        let mut by_phi = vec![0.0; phi.len()];
+        let tilt = tilt::learn(&points, centre, scale, &mut |z, phi, by_z| {
+            self.evaluate(z, phi, by_z, &mut by_phi).is_finite()
+        });
+        if let Some(tilt) = &tilt {
+            tilt.shift(-1.0, phi, z);
+        }
+        self.tilt = tilt;
+        self.tilt.is_some()
     }
 
     /// Working values of the structure's hyperparameters and their derivatives in φ.
@@ -173,5 +213,21 @@ impl Target {
         self.move_to(phi);
         let p = self.by_w.len();
         (&self.w[..p], &self.dw[..p])
+    }
+}
+
+/// η = offset + Σ cⱼ Zⱼ + u.
+fn add_mean(model: &Model, c: &[f64], field: &[f64], eta: &mut [f64]) {
+    let mut constant = model.offset();
+    for (term, &c) in model.mean().iter().zip(c) {
+        if matches!(term.column, Column::Constant) {
+            constant += c;
+        }
+    }
+    eta.iter_mut().zip(field).for_each(|(eta, u)| *eta = u + constant);
+    for (term, &c) in model.mean().iter().zip(c) {
+        if let Column::Values(values) = &term.column {
+            crate::numeric::axpy(c, values, eta);
+        }
     }
 }

@@ -125,6 +125,7 @@ impl<'a> Plan<'a> {
             settings.acceptance,
             self.model,
             self.learn,
+            settings.tilt,
         );
         let begun = Instant::now();
         for t in 0..settings.warmup {

@@ -61,6 +61,8 @@ pub struct Settings {
     pub jitter: f64,
     /// Acceptance probability the step size is tuned to.
     pub acceptance: f64,
+    /// Whether the latents learn to follow the hyperparameters.
+    pub tilt: bool,
     /// Most steps of a trajectory.
     pub most_steps: u32,
     /// Memory for field draws kept for diagnosis, in bytes over all chains.
@@ -85,6 +87,7 @@ impl Default for Settings {
             hyper_speed: 1.0,
             jitter: 0.3,
             acceptance: 0.8,
+            tilt: true,
             most_steps: 1000,
             field_memory: 256 << 20,
             information_share: None,

@@ -20,11 +20,16 @@ use std::sync::Arc;
 /// The largest step in the latents' time: beyond a radian a trajectory of unit frequency is no longer followed.
 const LONGEST_STEP: f64 = 1.5;
 
+/// Draws over which a tilt's derivatives are averaged.
+const SNAPSHOTS: usize = 4;
+
 /// Learns one chain's tuning.
 pub(crate) struct Adapter {
     chain: usize,
     model: Arc<Model>,
     share: f64,
+    learn: bool,
+    tilt: bool,
     speed: f64,
     windows: Vec<u32>,
     last: u32,
@@ -43,6 +48,9 @@ struct FieldLearner {
     mean_g: Vec<f64>,
     mean_eta: Vec<f64>,
     count: f64,
+    /// Draws (φ and latents) spread over the window.
+    snapshots: Vec<(Vec<f64>, Vec<f64>)>,
+    next: f64,
     /// Whether any point was seen at all.
     seen: bool,
 }
@@ -57,12 +65,14 @@ impl FieldLearner {
             mean_g: vec![0.0; n],
             mean_eta: vec![0.0; sites],
             count: 0.0,
+            snapshots: Vec::new(),
+            next: 4.0,
             seen: false,
         }
     }
 
     /// Adds the current point; a rejected proposal leaves the last one, which counts again.
-    fn update(&mut self, kernel: &mut Kernel, chain: usize, moved: bool) {
+    fn update(&mut self, kernel: &mut Kernel, chain: usize, phi: &[f64], moved: bool) {
         if moved {
             kernel.system.latents.latents_and_score(chain, &mut self.x, &mut self.g);
             kernel.system.latents.predictor(chain, &mut self.eta);
@@ -72,6 +82,14 @@ impl FieldLearner {
             return;
         }
         self.count += 1.0;
+        // Spread over the window: a new snapshot each time its length has grown by half.
+        if self.count >= self.next {
+            self.next = 1.5 * self.count + 4.0;
+            if self.snapshots.len() >= SNAPSHOTS {
+                self.snapshots.remove(0);
+            }
+            self.snapshots.push((phi.to_vec(), self.x.clone()));
+        }
         for (mean, now) in [
             (&mut self.mean_x, &self.x),
             (&mut self.mean_g, &self.g),
@@ -90,6 +108,8 @@ impl FieldLearner {
     }
 
     fn restart(&mut self) {
+        self.next = 4.0;
+        self.snapshots.clear();
         self.count = 0.0;
     }
 }
@@ -104,19 +124,23 @@ impl Adapter {
         target: f64,
         model: &Arc<Model>,
         learn: Option<f64>,
+        tilt: bool,
     ) -> Self {
         let structure = model.structure();
         Self {
             chain,
             model: model.clone(),
             share: learn.unwrap_or(0.0),
+            learn: learn.is_some(),
+            tilt,
             windows: windows(warmup),
             last: warmup,
             latents: DualAveraging::new(start.step, target, LONGEST_STEP),
             hyperparameters: DualAveraging::new(start.step, target, LONGEST_STEP),
             speed: start.ratio,
             draws: Vec::new(),
-            field: learn.map(|_| FieldLearner::new(structure.dim(), structure.sites())),
+            field: (learn.is_some() || tilt)
+                .then(|| FieldLearner::new(structure.dim(), structure.sites())),
         }
     }
 
@@ -131,13 +155,17 @@ impl Adapter {
             self.latents.update(info.acceptance);
         }
         if let Some(field) = &mut self.field {
-            field.update(kernel, self.chain, info.accepted);
+            field.update(kernel, self.chain, &phi, info.accepted);
         }
         self.draws.push(phi.clone());
         let mut changed = false;
         if self.windows.contains(&(index + 1)) {
             self.learn_metric(kernel);
             changed = self.learn_coordinates(kernel, &phi)?;
+            changed |= self.learn_tilt(kernel, &phi);
+            if let Some(field) = &mut self.field {
+                field.restart();
+            }
             self.latents.restart(self.latents.average());
             self.hyperparameters.restart(self.hyperparameters.average());
         }
@@ -178,15 +206,26 @@ impl Adapter {
     /// The coordinates become those the window's latents suggest. True if they changed.
     fn learn_coordinates(&mut self, kernel: &mut Kernel, phi: &[f64]) -> Result<bool> {
         let Some(field) = &mut self.field else { return Ok(false) };
-        if field.count == 0.0 {
+        if field.count == 0.0 || !self.learn {
             return Ok(false);
         }
         let information = information(&self.model, &field.mean_eta, self.share);
         let shift = Some(Arc::new(field.shift(&information)));
         let coordinates = Coordinates::Informed { information, shift };
         kernel.system.latents.change(self.chain, &coordinates, phi)?;
-        field.restart();
         Ok(true)
+    }
+
+    /// The latents learn to follow the hyperparameters.
+    fn learn_tilt(&mut self, kernel: &mut Kernel, phi: &[f64]) -> bool {
+        let Some(field) = &self.field else { return false };
+        if !self.tilt || field.snapshots.is_empty() {
+            return false;
+        }
+        let metric = &kernel.system.metrics[self.chain];
+        let scale: Vec<f64> = (0..metric.len()).map(|k| metric.root().row(k).norm()).collect();
+        kernel.system.latents.lean(self.chain, metric.centre(), &scale, &field.snapshots, phi);
+        true
     }
 }
 

@@ -15,6 +15,7 @@ pub mod prior;
 pub mod random;
 pub mod report;
 pub mod sample;
+pub mod simulate;
 pub mod structure;
 mod vector;
 

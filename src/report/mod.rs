@@ -1,5 +1,20 @@
 //! Turns a finished run into what a person or a program reads.
 
+mod files;
+mod map;
 mod summary;
+mod text;
+mod volatility;
 
+pub use files::{FieldMoments, csv_field, write_draws};
+pub use map::draw_map;
 pub use summary::{FieldSummary, SamplerSummary, Spread, Summary};
+pub use text::Truth;
+pub use volatility::draw_volatility;
+
+use crate::error::Error;
+
+/// Turns a failure of the drawing library, which only ever writes to memory here, into this crate's error.
+fn drawing<E: std::error::Error>(error: E) -> Error {
+    Error::Numeric(format!("cannot draw the figure: {error}"))
+}

@@ -1,0 +1,74 @@
+//! Tells failures the user can mend from those they cannot, and gives each its exit code.
+
+use sshmc::Error;
+use std::fmt;
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line, a file or a directory cannot be used: exit code 2.
+    BadInput(String),
+    /// Something else went wrong: exit code 1.
+    Broken(String),
+}
+
+impl Failure {
+    /// A failure while input is read and checked and the output directory is made, for use with `map_err`: a file that
+    /// cannot be opened is then the user's to mend.
+    pub(crate) fn preparing(error: Error) -> Self {
+        match error {
+            Error::Input { .. } | Error::Io { .. } => Failure::BadInput(error.to_string()),
+            Error::Numeric(_) => Failure::Broken(error.to_string()),
+        }
+    }
+
+    /// A failure while the run goes on.
+    pub(crate) fn running(error: Error) -> Self {
+        match error {
+            Error::Input { .. } => Failure::BadInput(error.to_string()),
+            Error::Io { .. } | Error::Numeric(_) => Failure::Broken(error.to_string()),
+        }
+    }
+
+    /// A failure to put finished results in place.
+    pub(crate) fn finishing(error: Error) -> Self {
+        Failure::Broken(error.to_string())
+    }
+
+    /// A failure to print.
+    pub(crate) fn printing(error: std::io::Error) -> Self {
+        Failure::Broken(format!("cannot write to standard output: {error}"))
+    }
+
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Failure::BadInput(_) => 2,
+            Failure::Broken(_) => 1,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    /// One line, whatever a file name contains.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Failure::BadInput(text) | Failure::Broken(text)) = self;
+        f.write_str(&text.replace(char::is_control, " "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn a_file_is_the_users_to_mend_only_before_the_run() {
+        let error = || Error::io("open", Path::new("a\nb"))(std::io::Error::other("no"));
+        assert_eq!(Failure::preparing(error()).code(), 2);
+        assert_eq!(Failure::running(error()).code(), 1);
+        assert_eq!(Failure::preparing(error()).to_string(), "cannot open a b: no");
+        assert_eq!(Failure::finishing(Error::input("a", "b", "c", "d")).code(), 1);
+        assert_eq!(Failure::running(Error::Numeric("lost".into())).code(), 1);
+    }
+}

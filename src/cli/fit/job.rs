@@ -1,0 +1,90 @@
+//! Does what all fits have in common: says what is fitted, samples with a progress bar, writes and prints the results.
+
+use crate::cli::failure::Failure;
+use crate::cli::options::Common;
+use crate::cli::progress::Bar;
+use crate::cli::screen::Screen;
+use sshmc::data::OutputDir;
+use sshmc::model::Model;
+use sshmc::report::{FieldMoments, Summary, Truth, write_draws};
+use sshmc::sample::{self, Progress, Settings};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A fit that is ready to run: everything about it has been checked and its directory can be written.
+pub(crate) struct Job {
+    /// What is fitted to what, as the rest of a sentence that starts with "Fitting".
+    pub(crate) subject: String,
+    /// The model.
+    pub(crate) model: Model,
+    /// The settings.
+    pub(crate) settings: Settings,
+    /// Where the results go.
+    pub(crate) output: OutputDir,
+    /// The same as the user typed it.
+    pub(crate) shown: PathBuf,
+    /// True values, if they are known.
+    pub(crate) truth: Truth,
+}
+
+impl Job {
+    /// Checks the common options and makes the directory.
+    pub(crate) fn prepare(model: Model, subject: String, common: &Common) -> Result<Self, Failure> {
+        let settings = common.settings().map_err(Failure::preparing)?;
+        let shown = common.directory(model.name());
+        let output = OutputDir::create(&shown).map_err(Failure::preparing)?;
+        Ok(Self { subject, model, settings, output, shown, truth: Truth::new() })
+    }
+
+    /// Runs it; `write` adds the files that only this model has.
+    pub(crate) fn run(
+        self,
+        screen: &mut Screen,
+        quiet: bool,
+        write: impl FnOnce(&Summary, &FieldMoments, &OutputDir) -> sshmc::Result<()>,
+    ) -> Result<(), Failure> {
+        self.introduce(screen).map_err(Failure::printing)?;
+        let begun = Instant::now();
+        let bar = Bar::open(&self.model, &self.settings, quiet);
+        let progress: &dyn Progress = match &bar {
+            Some(bar) => bar,
+            None => &(),
+        };
+        let model = Arc::new(self.model);
+        let outcome = sample::run(&model, &self.settings, progress);
+        if let Some(bar) = bar {
+            bar.close();
+        }
+        let fit = outcome.map_err(Failure::running)?;
+        let summary = Summary::new(&fit);
+        let output = self.output;
+        output
+            .write_json("summary.json", &summary)
+            .and_then(|()| output.write_with("hyperparameters.csv", |file| write_draws(&fit, file)))
+            .and_then(|()| write(&summary, &FieldMoments::new(&fit), &output))
+            .map_err(Failure::running)?;
+        output.commit().map_err(Failure::finishing)?;
+        summary.write_text(&self.truth, screen).map_err(Failure::printing)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        screen.tell(&format!("\nDone in {seconds:.1} s. Results are in {}\n", self.shown.display()))
+    }
+
+    /// Says what is about to be fitted.
+    fn introduce(&self, screen: &mut Screen) -> io::Result<()> {
+        writeln!(screen, "Fitting {}.", self.subject)?;
+        for one in self.model.hyperparameters() {
+            writeln!(screen, "  prior of {}: {}", one.name(), one.describe_prior())?;
+        }
+        for note in self.model.notes() {
+            writeln!(screen, "  note: {note}")?;
+        }
+        let Settings { chains, warmup, draws, seed, .. } = self.settings;
+        writeln!(
+            screen,
+            "  {chains} chains of {warmup} warm-up transitions and {draws} draws, seed {seed}\n"
+        )?;
+        screen.flush()
+    }
+}

@@ -1,0 +1,38 @@
+//! Fits models to data: one file a model reads its options, and the job they share does the rest.
+
+mod funnel;
+mod job;
+mod lgcp;
+mod logistic;
+mod sv;
+
+pub(crate) use job::Job;
+pub(crate) use lgcp::write_field;
+
+use super::failure::Failure;
+use clap::Subcommand;
+
+/// Models that can be fitted.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Fit {
+    /// A log-Gaussian Cox process: counts of points on a grid
+    Lgcp(lgcp::Lgcp),
+    /// Stochastic volatility: a series of returns
+    Sv(sv::Sv),
+    /// Hierarchical logistic regression: labelled rows in groups
+    Logistic(logistic::Logistic),
+    /// Neal's funnel: no data, a posterior known in closed form
+    Funnel(funnel::Funnel),
+}
+
+impl Fit {
+    /// Reads, fits, writes and prints.
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        match self {
+            Fit::Lgcp(options) => options.run(),
+            Fit::Sv(options) => options.run(),
+            Fit::Logistic(options) => options.run(),
+            Fit::Funnel(options) => options.run(),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Reads the command line and hands each subcommand to its file.
+
+mod demo;
+mod devices;
+mod failure;
+mod fit;
+mod options;
+mod progress;
+mod screen;
+mod simulate;
+mod summary;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+use failure::Failure;
+use std::io::Write;
+use std::process::ExitCode;
+
+const AFTER_HELP: &str = "\
+Examples:
+  sshmc demo
+  sshmc simulate lgcp --grid 64 --sigma 1.2 --range 0.08 --total 2000 --seed 5 --out forest
+  sshmc fit lgcp --counts forest/counts.csv --out forest-fit
+  sshmc summary forest-fit
+
+Exit codes: 0 success; 2 the input or the command line cannot be used; 1 any other failure, such as a full disk.
+Errors are one line on standard error.";
+
+/// Samples large latent Gaussian fields with unknown hyperparameters by semi-separable Hamiltonian Monte Carlo.
+#[derive(Debug, Parser)]
+#[command(name = "sshmc", version, after_help = AFTER_HELP, max_term_width = 100)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Simulate a point pattern, fit it, and draw the map: the whole of the tool in a few seconds
+    Demo(demo::Demo),
+    /// Fit a model to data
+    #[command(subcommand)]
+    Fit(fit::Fit),
+    /// Draw data from a model at values you choose
+    #[command(subcommand)]
+    Simulate(simulate::Simulate),
+    /// Print the results of an earlier fit
+    Summary(summary::Summary),
+    /// List what a fit can run on
+    Devices,
+}
+
+/// Runs the command line and tells the shell how it went.
+pub(crate) fn main() -> ExitCode {
+    let outcome = match CommandLine::try_parse() {
+        Ok(line) => run(&line.command),
+        Err(error) => refuse(&error),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // If standard error is gone there is nobody left to tell.
+            let _ = writeln!(std::io::stderr(), "error: {failure}");
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Demo(demo) => demo.run(),
+        Command::Fit(fit) => fit.run(),
+        Command::Simulate(simulate) => simulate.run(),
+        Command::Summary(summary) => summary.run(),
+        Command::Devices => devices::run(),
+    }
+}
+
+/// Prints help and version as they are, and puts any complaint on one line.
+fn refuse(error: &clap::Error) -> Result<(), Failure> {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            screen::Screen::open(false).tell(&error.render().to_string())
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(Failure::BadInput("a command is missing; `sshmc --help` lists them all".into()))
+        }
+        _ => Err(Failure::BadInput(one_line(&error.render().to_string()))),
+    }
+}
+
+/// The complaint and its tips without the usage that follows.
+fn one_line(text: &str) -> String {
+    let body = text.split("\n\nUsage:").next().unwrap_or(text);
+    let body = body.split("\n\nFor more information").next().unwrap_or(body);
+    let words: Vec<&str> = body.trim_start_matches("error:").split_whitespace().collect();
+    format!("{}; `--help` after the command says more", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn complaints_fit_on_one_line() {
+        for line in [
+            "sshmc fit lgcp",
+            "sshmc fit lgcp --count x",
+            "sshmc fit lgcp --counts x --device gpu9",
+            "sshmc fit lgcp --counts x --draws many",
+            "sshmc fti",
+            "sshmc simulate lgcp --grid 0x",
+        ] {
+            let error = CommandLine::try_parse_from(line.split(' ')).unwrap_err();
+            let text = one_line(&error.render().to_string());
+            assert!(!text.contains('\n') && !text.contains("Usage"), "{text}");
+            assert!(!text.starts_with("error") && text.contains("--help"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Declares the options that all fits share and turns them into settings.
+
+use clap::{Args, ValueEnum};
+use sshmc::sample::{CoordinateChoice, MassChoice, Settings};
+use sshmc::structure::Kernel;
+use sshmc::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Bounds far beyond use, so that a slip of the finger is refused instead of filling the memory.
+const MOST_CHAINS: u64 = 1000;
+const MOST_TRANSITIONS: u64 = 100_000_000;
+const MOST_THREADS: u64 = 1024;
+
+/// Options of every fit.
+#[derive(Args, Debug)]
+pub(crate) struct Common {
+    /// Chains to run
+    #[arg(long, value_name = "N", default_value_t = 4, help_heading = "Sampling")]
+    pub(crate) chains: u32,
+    /// Transitions of each chain that tune the sampler and are thrown away
+    #[arg(long, value_name = "N", default_value_t = 500, help_heading = "Sampling")]
+    pub(crate) warmup: u32,
+    /// Draws of each chain to keep
+    #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Sampling")]
+    pub(crate) draws: u32,
+    /// Seed: the same seed gives the same draws, whatever the number of threads or of other chains
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sampling")]
+    pub(crate) seed: u64,
+    /// Threads to use [default: one for each core]
+    #[arg(long, value_name = "N", help_heading = "Sampling")]
+    pub(crate) threads: Option<usize>,
+    /// Where to run; `sshmc devices` lists what there is
+    #[arg(long, value_enum, default_value_t = Device::Auto, help_heading = "Sampling")]
+    pub(crate) device: Device,
+    /// How to sample
+    #[arg(long, value_enum, default_value_t = Method::Sshmc, help_heading = "Sampling")]
+    pub(crate) method: Method,
+    /// Coordinates of the latents
+    #[arg(long, value_enum, default_value_t = Coordinates::Auto, help_heading = "Sampling")]
+    pub(crate) coordinates: Coordinates,
+    /// Mass of the latents
+    #[arg(long, value_enum, default_value_t = Mass::Auto, help_heading = "Sampling")]
+    pub(crate) mass: Mass,
+    /// Replace the prior of a hyperparameter; may be repeated
+    ///
+    /// DIST is one of normal(mean,sd), half-normal(scale), cauchy(location,scale), half-cauchy(scale), lognormal(m,s)
+    /// with m and s on the log scale, gamma(shape,rate), inv-gamma(shape,scale), exponential(rate), beta(a,b),
+    /// scaled-inv-chi2(nu,s2), uniform(lower,upper), flat-log, and pc: pc(s0,p) for sigma says P(sigma > s0) = p, for
+    /// range P(range < r0) = p. Quote it for the shell: --prior 'sigma=half-normal(2)'.
+    #[arg(long = "prior", value_name = "NAME=DIST(...)", help_heading = "Model")]
+    pub(crate) priors: Vec<String>,
+    /// Directory for the results; earlier results there are replaced [default: sshmc-out/MODEL]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print nothing but errors
+    #[arg(long, short, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+/// What a fit can run on.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Device {
+    /// The best there is
+    Auto,
+    /// All cores, in double precision
+    Cpu,
+}
+
+/// How a fit can be sampled.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Method {
+    /// Semi-separable Hamiltonian Monte Carlo
+    Sshmc,
+}
+
+/// Coordinates as typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Coordinates {
+    /// What suits the model
+    Auto,
+    /// The latents themselves, as the method was published
+    Centred,
+    /// Standardised by the prior
+    Whitened,
+    /// Standardised by prior and data, learnt during warm-up
+    Informed,
+}
+
+/// Masses as typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Mass {
+    /// What suits the coordinates
+    Auto,
+    /// The same for all latents
+    Identity,
+    /// The prior precision, as the method was published
+    Prior,
+    /// The prior precision plus the mean information of the data
+    PriorPlusInformation,
+}
+
+/// Correlation functions as typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum KernelName {
+    /// exp(-r): rough fields, the usual choice for Cox processes
+    Exponential,
+    /// Once differentiable
+    Matern32,
+    /// Twice differentiable
+    Matern52,
+}
+
+impl From<KernelName> for Kernel {
+    fn from(name: KernelName) -> Self {
+        match name {
+            KernelName::Exponential => Kernel::Exponential,
+            KernelName::Matern32 => Kernel::Matern32,
+            KernelName::Matern52 => Kernel::Matern52,
+        }
+    }
+}
+
+impl Common {
+    /// The settings, checked.
+    pub(crate) fn settings(&self) -> Result<Settings> {
+        // There is one device and one method so far; the match makes sure that a new one is not forgotten here.
+        let (Device::Auto | Device::Cpu, Method::Sshmc) = (self.device, self.method);
+        let settings = Settings {
+            chains: self.chains,
+            warmup: self.warmup,
+            draws: self.draws,
+            seed: self.seed,
+            threads: self.threads,
+            coordinates: match self.coordinates {
+                Coordinates::Auto => CoordinateChoice::Auto,
+                Coordinates::Centred => CoordinateChoice::Centred,
+                Coordinates::Whitened => CoordinateChoice::Whitened,
+                Coordinates::Informed => CoordinateChoice::Informed,
+            },
+            mass: match self.mass {
+                Mass::Auto => MassChoice::Auto,
+                Mass::Identity => MassChoice::Identity,
+                Mass::Prior => MassChoice::Prior,
+                Mass::PriorPlusInformation => MassChoice::PriorPlusInformation,
+            },
+            ..Settings::default()
+        };
+        settings.check()?;
+        at_most("--chains", u64::from(self.chains), MOST_CHAINS)?;
+        at_most("--warmup", u64::from(self.warmup), MOST_TRANSITIONS)?;
+        at_most("--draws", u64::from(self.draws), MOST_TRANSITIONS / u64::from(self.chains))?;
+        at_most("--threads", self.threads.unwrap_or(1) as u64, MOST_THREADS)?;
+        Ok(settings)
+    }
+
+    /// Where the results of a model go.
+    pub(crate) fn directory(&self, model: &str) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| Path::new("sshmc-out").join(model))
+    }
+}
+
+/// Accepts a number up to a bound.
+pub(crate) fn at_most(place: &str, value: u64, most: u64) -> Result<()> {
+    if value <= most {
+        return Ok(());
+    }
+    Err(Error::input(place, format!("at most {most}"), value.to_string(), "ask for less"))
+}

@@ -73,7 +73,7 @@ const REFUSED: [(&str, &[&str]); 50] = [
     ("fit lgcp --counts good.csv --mu inf", &["--mu", "finite"]),
     ("fit lgcp", &["--counts <FILE>"]),
     ("fit lgcp --counts good.csv --oput x", &["--oput"]),
-    ("fti", &["fti", "fit"]),
+    ("fits", &["'fits'", "'fit'"]),
     // Simulations.
     ("simulate lgcp --sigma 0", &["sigma", "above 0"]),
     ("simulate lgcp --grid 0", &["grid", "0 x 0"]),
@@ -107,8 +107,9 @@ fn refused(directory: &Path, line: &str, parts: &[&str]) {
 
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).expect("a directory");
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }

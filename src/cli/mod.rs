@@ -28,7 +28,7 @@ Errors are one line on standard error.";
 
 /// Samples large latent Gaussian fields with unknown hyperparameters by semi-separable Hamiltonian Monte Carlo.
 #[derive(Debug, Parser)]
-#[command(name = "sshmc", version, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(name = "sshmc", version, after_help = AFTER_HELP)]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
@@ -114,7 +114,7 @@ mod tests {
             "sshmc fit lgcp --count x",
             "sshmc fit lgcp --counts x --device gpu9",
             "sshmc fit lgcp --counts x --draws many",
-            "sshmc fti",
+            "sshmc fits",
             "sshmc simulate lgcp --grid 0x",
         ] {
             let error = CommandLine::try_parse_from(line.split(' ')).unwrap_err();

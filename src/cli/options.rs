@@ -43,11 +43,19 @@ pub(crate) struct Common {
     pub(crate) mass: Mass,
     /// Replace the prior of a hyperparameter; may be repeated
     ///
-    /// DIST is one of normal(mean,sd), half-normal(scale), cauchy(location,scale), half-cauchy(scale), lognormal(m,s)
-    /// with m and s on the log scale, gamma(shape,rate), inv-gamma(shape,scale), exponential(rate), beta(a,b),
-    /// scaled-inv-chi2(nu,s2), uniform(lower,upper), flat-log, and pc: pc(s0,p) for sigma says P(sigma > s0) = p, for
-    /// range P(range < r0) = p. Quote it for the shell: --prior 'sigma=half-normal(2)'.
-    #[arg(long = "prior", value_name = "NAME=DIST(...)", help_heading = "Model")]
+    /// DIST is one of
+    ///   normal(mean,sd)         half-normal(scale)      lognormal(m,s), m and s on the log scale
+    ///   cauchy(location,scale)  half-cauchy(scale)      exponential(rate)
+    ///   gamma(shape,rate)       inv-gamma(shape,scale)  scaled-inv-chi2(nu,s2)
+    ///   beta(a,b)               uniform(lower,upper)    flat-log
+    ///   pc(s0,p) for sigma: P(sigma > s0) = p           pc(r0,p) for range: P(range < r0) = p
+    /// Quote it for the shell: --prior 'sigma=half-normal(2)'.
+    #[arg(
+        long = "prior",
+        value_name = "NAME=DIST(...)",
+        help_heading = "Model",
+        verbatim_doc_comment
+    )]
     pub(crate) priors: Vec<String>,
     /// Directory for the results; earlier results there are replaced [default: sshmc-out/MODEL]
     #[arg(long, value_name = "DIR", help_heading = "Output")]

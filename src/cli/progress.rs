@@ -40,10 +40,11 @@ impl Bar {
         }
         let transitions = u64::from(settings.warmup) + u64::from(settings.draws);
         let bar = ProgressBar::new(u64::from(settings.chains) * transitions);
-        let template = "{percent:>3} % [{bar:30}] {msg} (left: {eta})";
+        let template = "{percent:>3} % [{bar:24}] {eta:>4} left, {wide_msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
+        bar.set_message("warming up");
         let names = model.hyperparameters().names().iter().map(ToString::to_string).collect();
         Some(Self { bar, state: Mutex::new(State::new(names, settings.chains as usize)) })
     }

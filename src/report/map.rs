@@ -118,13 +118,15 @@ fn dots(counts: &Counts) -> Vec<Circle<(f64, f64), i32>> {
     let fullest = occupied.iter().map(|&c| counts.counts()[c]).fold(1.0, f64::max);
     let cell = SIDE / grid.rows().max(grid.columns()) as f64;
     let radius = |y: f64| (0.45 * cell * (y / fullest).sqrt()).clamp(1.0, 12.0).round() as i32;
-    let style = WHITE.mix(0.75).filled();
+    // White with a dark rim is seen on every colour of the map.
     let dot = |&c: &usize| {
         let (i, j) = grid.position(c);
         let centre = ((j as f64 + 0.5) * grid.cell(), (i as f64 + 0.5) * grid.cell());
-        Circle::new(centre, radius(counts.counts()[c]), style)
+        let radius = radius(counts.counts()[c]);
+        let rim = Circle::new(centre, radius + 1, BLACK.mix(0.6).filled());
+        [rim, Circle::new(centre, radius, WHITE.filled())]
     };
-    occupied.iter().map(dot).collect()
+    occupied.iter().flat_map(dot).collect()
 }
 
 /// The colour bar with its labels.
@@ -155,7 +157,7 @@ fn limits(values: &[f64]) -> (f64, f64) {
         finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
     match high - low {
         range if range > 0.0 => (low, high),
-        range if range == 0.0 => (low - 0.5, high + 0.5),
+        0.0 => (low - 0.5, high + 0.5),
         _ => (0.0, 1.0),
     }
 }
@@ -165,8 +167,11 @@ fn share(value: f64, (low, high): (f64, f64)) -> f64 {
     ((value - low) / (high - low)).clamp(0.0, 1.0)
 }
 
-/// The colour of a share between 0 and 1.
+/// The colour of a share between 0 and 1; grey for what is not a number.
 fn colour(share: f64) -> RGBColor {
+    if share.is_nan() {
+        return RGBColor(200, 200, 200);
+    }
     let position = share.clamp(0.0, 1.0) * (VIRIDIS.len() - 1) as f64;
     let below = (position as usize).min(VIRIDIS.len() - 2);
     let (a, b) = (VIRIDIS[below], VIRIDIS[below + 1]);
@@ -186,7 +191,7 @@ mod tests {
         assert_eq!(colour(0.0), RGBColor(68, 1, 84));
         assert_eq!(colour(1.0), RGBColor(253, 231, 37));
         assert_eq!(colour(7.0), colour(1.0));
-        assert_eq!(colour(f64::NAN), colour(0.0));
+        assert_eq!(colour(f64::NAN), RGBColor(200, 200, 200));
         assert_eq!(limits(&[2.0, f64::NAN, 2.0]), (1.5, 2.5));
         assert_eq!(limits(&[]), (0.0, 1.0));
     }

@@ -48,11 +48,13 @@ pub fn draw_volatility(y: &[f64], field: &FieldMoments, beta: f64) -> Result<Str
         let grey = RGBColor(120, 120, 120).mix(0.5).filled();
         let dots = places.iter().map(|p| Circle::new((p.t, p.size), 1, grey));
         chart.draw_series(dots).map_err(drawing)?;
-        let upper = places.iter().map(|p| (p.t, p.high));
-        let lower = places.iter().rev().map(|p| (p.t, p.low));
+        // A chain that got lost leaves no finite moments; the returns are still worth showing.
+        let known: Vec<&Place> = places.iter().filter(|p| p.high.is_finite()).collect();
+        let upper = known.iter().map(|p| (p.t, p.high));
+        let lower = known.iter().rev().map(|p| (p.t, p.low));
         let band = Polygon::new(upper.chain(lower).collect::<Vec<_>>(), blue.mix(0.25));
         chart.draw_series([band]).map_err(drawing)?;
-        let line = LineSeries::new(places.iter().map(|p| (p.t, p.middle)), blue.stroke_width(2));
+        let line = LineSeries::new(known.iter().map(|p| (p.t, p.middle)), blue.stroke_width(2));
         chart.draw_series(line).map_err(drawing)?;
         root.present().map_err(drawing)?;
     }
@@ -96,5 +98,7 @@ mod tests {
         assert_eq!(places(&vec![0.1; 100_000], &field(100_000), 1.0).len(), 1493);
         let svg = draw_volatility(&[0.5, -2.0, 1.0], &field(3), 2.0).unwrap();
         assert!(svg.starts_with("<svg") && svg.contains("<polyline"));
+        let lost = FieldMoments { mean: vec![f64::NAN; 3], sd: vec![f64::NAN; 3] };
+        assert!(draw_volatility(&[0.5, -2.0, 1.0], &lost, 2.0).is_ok());
     }
 }

@@ -85,7 +85,7 @@ pub fn lgcp(truth: &PatternTruth, seed: u64) -> Result<PointPattern> {
 
 fn check(truth: &PatternTruth) -> Result<()> {
     let PatternTruth { rows, columns, .. } = *truth;
-    let cells = rows.checked_mul(columns).unwrap_or(usize::MAX);
+    let cells = rows.saturating_mul(columns);
     if !(4..=MOST_CELLS).contains(&cells) {
         return Err(Error::input(
             "grid",

@@ -75,7 +75,7 @@ impl Job {
     fn introduce(&self, screen: &mut Screen) -> io::Result<()> {
         writeln!(screen, "Fitting {}.", self.subject)?;
         for one in self.model.hyperparameters() {
-            writeln!(screen, "  prior of {}: {}", one.name(), one.describe_prior())?;
+            writeln!(screen, "  prior of {}: {}", one.prior().scale_name(), one.describe_prior())?;
         }
         for note in self.model.notes() {
             writeln!(screen, "  note: {note}")?;

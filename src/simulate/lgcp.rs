@@ -11,8 +11,9 @@ use rand_distr::{Distribution, Poisson};
 use serde_json::json;
 use std::io::Write;
 
-/// The most cells of a simulated grid: 2048², whose torus takes about a gigabyte.
-const MOST_CELLS: usize = 1 << 22;
+/// The most cells of a simulated grid: 1024², which takes seconds, and a minute or two where the range is so long that
+/// the correlation has to be periodised.
+const MOST_CELLS: usize = 1 << 20;
 /// The most points that are expected and drawn.
 const MOST_POINTS: f64 = 1e7;
 

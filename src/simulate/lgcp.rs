@@ -115,7 +115,7 @@ fn field(truth: &PatternTruth, grid: &Grid, seed: u64) -> Result<Vec<f64>> {
     let mut latents = vec![0.0; structure.dim()];
     factor.apply(&z, &mut latents);
     let mut field = vec![0.0; structure.sites()];
-    structure.basis().to_field(&latents, &mut field);
+    structure.basis().write_field(&latents, &mut field);
     Ok(field)
 }
 

@@ -145,17 +145,31 @@ impl Model {
         self.start.clone().unwrap_or_else(|| self.hyperparameters.start())
     }
 
+    /// The coefficients of the mean at the start.
+    fn start_coefficients(&self) -> Vec<f64> {
+        let phi = self.start();
+        let (mut w, mut dw) = (phi.clone(), phi.clone());
+        self.hyperparameters.working(&phi, &mut w, &mut dw);
+        self.mean.iter().map(|term| term.scale * w[term.hyperparameter]).collect()
+    }
+
+    /// The part of the mean that hyperparameters give, at the start and in the structure's basis; none if there is no such part.
+    pub(crate) fn start_mean(&self) -> Option<Vec<f64>> {
+        let columns = self.columns();
+        let mut mean = vec![0.0; columns.first()?.len()];
+        for (column, c) in columns.iter().zip(self.start_coefficients()) {
+            crate::numeric::axpy(c, column, &mut mean);
+        }
+        Some(mean)
+    }
+
     /// The predictor at the start if the field were zero, or what the likelihood suggests.
     pub(crate) fn start_predictor(&self) -> Vec<f64> {
         if let Some(eta) = self.likelihood.start() {
             return eta;
         }
-        let phi = self.start();
-        let (mut w, mut dw) = (phi.clone(), phi.clone());
-        self.hyperparameters.working(&phi, &mut w, &mut dw);
         let mut eta = vec![self.offset; self.structure.sites()];
-        for term in &self.mean {
-            let c = term.scale * w[term.hyperparameter];
+        for (term, c) in self.mean.iter().zip(self.start_coefficients()) {
             match &term.column {
                 Column::Constant => eta.iter_mut().for_each(|e| *e += c),
                 Column::Values(values) => crate::numeric::axpy(c, values, &mut eta),

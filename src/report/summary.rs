@@ -151,7 +151,13 @@ impl Summary {
                 ));
             }
         }
+        let several = self.chains > 1 && self.draws >= 4;
         for (name, p) in &self.parameters {
+            if several && !p.rhat.is_finite() {
+                faults.push(format!(
+                    "{name} has no R-hat: a chain did not move at all; warm up longer or check the data and priors"
+                ));
+            }
             if p.rhat > 1.01 {
                 faults.push(format!(
                     "R-hat of {name} is {:.3} (should be below 1.01): the chains disagree; draw or warm up longer",
@@ -165,6 +171,9 @@ impl Summary {
                     100 * self.chains
                 ));
             }
+        }
+        if several && self.field.rhat_max.is_none() {
+            faults.push("the latents have no R-hat: a chain did not move or is not finite; warm up longer or check the data".into());
         }
         if self.field.rhat_max.is_some_and(|r| r > 1.05) {
             faults.push("R-hat of some latents is above 1.05: the chains disagree about parts of the field; draw longer".into());

@@ -94,10 +94,11 @@ impl<'a> Plan<'a> {
                 "choose the identity mass or ABLA",
             ));
         }
+        let grid = is_grid(model);
         let tuning = Tuning {
             step: 0.1,
-            ratio: settings.hyper_speed,
-            path: settings.path.unwrap_or(2.0),
+            ratio: settings.hyper_speed.unwrap_or(if grid { GRID_SPEED } else { 1.0 }),
+            path: settings.path.unwrap_or(if grid { GRID_PATH } else { PATH }),
             jitter: settings.jitter,
             most_steps: settings.most_steps,
         };
@@ -132,6 +133,7 @@ impl<'a> Plan<'a> {
             kernel.transition(t, &mut info);
             if adapter.update(t, &mut kernel, &info[0])? {
                 kernel.system.evaluate();
+                check_finite(id, &kernel)?;
             }
             self.values(&kernel, &mut values);
             progress.transition(id, Stage::Warmup, &info[0], &values);
@@ -189,6 +191,16 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// A change of coordinates keeps the latents, so the density there is still finite; if it is not, the chain is lost.
+fn check_finite(id: u32, kernel: &Kernel) -> Result<()> {
+    if kernel.system.potential[0].is_finite() {
+        return Ok(());
+    }
+    Err(Error::Numeric(format!(
+        "chain {id} lost its place when its coordinates were learnt; try --coordinates whitened or another --seed"
+    )))
+}
+
 fn record(draws: &mut ChainDraws, info: &Info, values: &[f64], field: &[f64]) {
     draws.parameters.iter_mut().zip(values).for_each(|(d, &v)| d.push(v));
     draws.energy.push(info.energy);
@@ -198,21 +210,32 @@ fn record(draws: &mut ChainDraws, info: &Info, values: &[f64], field: &[f64]) {
     draws.field.record(field);
 }
 
+/// Mean trajectory length: a little over a quarter turn of the standardised posterior, so that successive draws lie on opposite
+/// sides of the mean more often than not, yet squares are forgotten too.
+const PATH: f64 = 2.0;
+/// The same for fields on a grid, whose data-rich cells turn faster than the rest.
+const GRID_PATH: f64 = 1.6;
+/// On a grid the hyperparameters are tied to many latents and profit from moving faster than those.
+const GRID_SPEED: f64 = 1.5;
+/// Share of the likelihood's information a grid's coordinates take: its data are patchy, and where there are none the
+/// coordinates had better be the prior's.
+const GRID_SHARE: f64 = 0.2;
+
+fn is_grid(model: &Model) -> bool {
+    matches!(model.structure(), Structure::Spectral(_))
+}
+
 /// The coordinates to start in, and the share of information to learn if they are to be learnt.
 fn choose_coordinates(model: &Model, settings: &Settings) -> (Coordinates, Option<f64>) {
-    let grid = matches!(model.structure(), Structure::Spectral(_));
-    let share = settings.information_share.unwrap_or(if grid { 0.1 } else { 1.0 });
-    let informed = || {
-        let eta = model.start_predictor();
-        let information = information(model, &eta, share);
-        (Coordinates::Informed { information, shift: None }, Some(share))
-    };
+    let share = settings.information_share.unwrap_or(if is_grid(model) { GRID_SHARE } else { 1.0 });
     match settings.coordinates {
         CoordinateChoice::Centred => (Coordinates::Centred, None),
         CoordinateChoice::Whitened => (Coordinates::whitened(), None),
-        CoordinateChoice::Informed => informed(),
-        CoordinateChoice::Auto if grid => (Coordinates::whitened(), None),
-        CoordinateChoice::Auto => informed(),
+        CoordinateChoice::Informed | CoordinateChoice::Auto => {
+            let information = information(model, &model.start_predictor(), &model.start(), share);
+            let shift = model.start_mean().map(|mean| Arc::new(information.times(&mean)));
+            (Coordinates::Informed { information, shift }, Some(share))
+        }
     }
 }
 
@@ -224,7 +247,7 @@ fn choose_mass(model: &Model, settings: &Settings, coordinates: &Coordinates) ->
             MassKind::Precision(Information::NONE)
         }
         (MassChoice::PriorPlusInformation, _) => {
-            MassKind::Precision(information(model, &model.start_predictor(), 1.0))
+            MassKind::Precision(information(model, &model.start_predictor(), &model.start(), 1.0))
         }
     }
 }

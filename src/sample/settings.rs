@@ -55,8 +55,8 @@ pub struct Settings {
     pub integrator: Option<Integrator>,
     /// Mean length of a trajectory in units where the standardised posterior has frequency one; none: chosen.
     pub path: Option<f64>,
-    /// How fast standardised hyperparameters move compared with standardised latents.
-    pub hyper_speed: f64,
+    /// How fast standardised hyperparameters move compared with standardised latents; none: chosen.
+    pub hyper_speed: Option<f64>,
     /// Trajectory lengths vary by this share either way.
     pub jitter: f64,
     /// Acceptance probability the step size is tuned to.
@@ -67,7 +67,7 @@ pub struct Settings {
     pub most_steps: u32,
     /// Memory for field draws kept for diagnosis, in bytes over all chains.
     pub field_memory: usize,
-    /// Share of the likelihood's mean information that informed coordinates of a grid take; none: chosen.
+    /// Share of the likelihood's mean information that informed coordinates take; none: chosen.
     pub information_share: Option<f64>,
 }
 
@@ -84,8 +84,8 @@ impl Default for Settings {
             mass: MassChoice::Auto,
             integrator: None,
             path: None,
-            hyper_speed: 1.0,
-            jitter: 0.3,
+            hyper_speed: None,
+            jitter: 0.5,
             acceptance: 0.8,
             tilt: true,
             most_steps: 1000,
@@ -130,6 +130,9 @@ impl Settings {
         inside("jitter", self.jitter, -1e-9, 1.0)?;
         if let Some(path) = self.path {
             inside("path", path, 0.0, 1e6)?;
+        }
+        if let Some(speed) = self.hyper_speed {
+            inside("hyperparameter speed", speed, 0.0, 1e3)?;
         }
         if let Some(share) = self.information_share {
             inside("information share", share, -1e-9, 1e6)?;

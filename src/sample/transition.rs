@@ -6,6 +6,11 @@ use crate::random::{Purpose, Stream};
 /// An energy error beyond this is a divergence: the integrator, not the posterior, decided.
 pub const DIVERGENT: f64 = 1000.0;
 
+/// This share of trajectories takes steps this much smaller (and goes as much less far): where the posterior is stiffer than
+/// where the step size was learnt, a chain would otherwise sit still for long.
+const CAREFUL_SHARE: f64 = 0.04;
+const CAREFUL_STEP: f64 = 0.35;
+
 /// What the next trajectory of a chain needs to know.
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
@@ -50,6 +55,7 @@ pub struct Kernel {
     ids: Vec<u32>,
     steps: Steps,
     counts: Vec<u32>,
+    sizes: Vec<f64>,
     saved: Saved,
     accepted: Vec<bool>,
 }
@@ -79,6 +85,7 @@ impl Kernel {
             ids,
             steps: Steps { latents: vec![0.0; b], hyperparameters: vec![0.0; b] },
             counts: vec![0; b],
+            sizes: vec![0.0; b],
             saved: Saved {
                 phi: vec![0.0; m],
                 potential: vec![0.0; b],
@@ -117,13 +124,18 @@ impl Kernel {
         self.saved.energy.copy_from_slice(system.energies());
     }
 
-    /// Chooses each chain's number of steps.
+    /// Chooses each chain's number of steps, and their size: what the length asks for, but never above the tuned one.
     fn plan(&mut self, transition: u32) {
         for (b, (tuning, &id)) in self.tuning.iter().zip(&self.ids).enumerate() {
-            let u = Stream::new(self.seed, id, transition, Purpose::Jitter).uniform(0);
+            let stream = Stream::new(self.seed, id, transition, Purpose::Jitter);
+            let u = stream.uniform(0);
             let length = tuning.path * (1.0 + tuning.jitter * (2.0 * u - 1.0));
             let count = (length / tuning.step).round();
             self.counts[b] = (count.max(1.0) as u32).min(tuning.most_steps);
+            self.sizes[b] = tuning.step.min(length / f64::from(self.counts[b]));
+            if stream.uniform(1) < CAREFUL_SHARE {
+                self.sizes[b] *= CAREFUL_STEP;
+            }
         }
     }
 
@@ -131,7 +143,7 @@ impl Kernel {
     fn halt_finished(&mut self, step: u32) {
         for (b, tuning) in self.tuning.iter().enumerate() {
             let moving = step < self.counts[b] && self.system.potential[b].is_finite();
-            self.steps.latents[b] = if moving { tuning.step } else { 0.0 };
+            self.steps.latents[b] = if moving { self.sizes[b] } else { 0.0 };
             self.steps.hyperparameters[b] = self.steps.latents[b] * tuning.ratio;
         }
     }

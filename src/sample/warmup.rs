@@ -17,7 +17,7 @@ use crate::structure::{Information, Structure};
 use nalgebra::{DMatrix, DVector};
 use std::sync::Arc;
 
-/// The largest step in the latents' time: beyond a radian a trajectory of unit frequency is no longer followed.
+/// The largest step in the latents' time: a quarter turn and little more, beyond which small errors of the metric grow.
 const LONGEST_STEP: f64 = 1.5;
 
 /// Draws over which a tilt's derivatives are averaged.
@@ -209,7 +209,8 @@ impl Adapter {
         if field.count == 0.0 || !self.learn {
             return Ok(false);
         }
-        let information = information(&self.model, &field.mean_eta, self.share);
+        let centre = kernel.system.metrics[self.chain].centre();
+        let information = information(&self.model, &field.mean_eta, centre, self.share);
         let shift = Some(Arc::new(field.shift(&information)));
         let coordinates = Coordinates::Informed { information, shift };
         kernel.system.latents.change(self.chain, &coordinates, phi)?;
@@ -247,13 +248,25 @@ fn windows(warmup: u32) -> Vec<u32> {
     ends
 }
 
-/// The information a model's coordinates start from, given predictor values to expand around.
-pub(crate) fn information(model: &Model, eta: &[f64], share: f64) -> Information {
+/// The information coordinates take at predictor values η and hyperparameters φ: a share of the likelihood's mean curvature.
+///
+/// On a grid only the window is observed, but κ applies to the whole torus. Where κ far exceeds the prior precision of the field's
+/// smoothest mode the unobserved part gets a scale that depends on φ, and mixing suffers, so κ stays below twice that.
+pub(crate) fn information(model: &Model, eta: &[f64], phi: &[f64], share: f64) -> Information {
     match (model.likelihood().curvature(eta), model.structure()) {
         (Curvature::Blocks(blocks), Structure::Groups(_)) => Information::Blocks(Arc::new(blocks)),
         (Curvature::Blocks(_), _) => Information::NONE,
-        (Curvature::Sites(sites), _) => {
-            Information::Scalar(share * sites.iter().sum::<f64>() / sites.len().max(1) as f64)
+        (Curvature::Sites(sites), structure) => {
+            let mean = sites.iter().sum::<f64>() / sites.len().max(1) as f64;
+            let limit = match structure {
+                Structure::Spectral(spectral) => {
+                    let (mut w, mut dw) = (phi.to_vec(), phi.to_vec());
+                    model.hyperparameters().working(phi, &mut w, &mut dw);
+                    2.0 / spectral.largest_variance(&w)
+                }
+                _ => f64::INFINITY,
+            };
+            Information::Scalar((share * mean).min(limit))
         }
     }
 }

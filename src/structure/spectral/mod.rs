@@ -71,6 +71,16 @@ impl Spectral {
         self.table.window_error(range / self.cell)
     }
 
+    /// The largest eigenvalue of Σ(w), the variance of the field's smoothest mode; zero outside the model.
+    pub fn largest_variance(&self, w: &[f64]) -> f64 {
+        let n = self.torus.half1() * self.torus.half2();
+        let (mut s, mut ds) = (vec![0.0; n], vec![0.0; n]);
+        if !self.table.evaluate(w[1] - self.cell.ln(), &mut s, &mut ds) {
+            return 0.0;
+        }
+        (2.0 * w[0]).exp() * s.into_iter().fold(0.0, f64::max)
+    }
+
     /// The eigenvalue table.
     pub fn table(&self) -> &SpectrumTable {
         &self.table

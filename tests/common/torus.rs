@@ -42,8 +42,8 @@ pub(crate) struct TorusField {
     pub(crate) cell: f64,
 }
 
-/// Images on either side of the torus that are added up: with ranges up to the torus the next are below e⁻⁴⁰.
-const IMAGES: i32 = 40;
+/// Distance in units of the range beyond which images are left out: the largest kernel there is e⁻⁴⁵.
+const REACH: f64 = 45.0;
 
 impl TorusField {
     fn correlation(&self, lag1: usize, lag2: usize, range: f64) -> f64 {
@@ -56,10 +56,14 @@ impl TorusField {
         };
         match self.embedding {
             Embedding::Exact => at(0, 0),
-            Embedding::Periodised => (-IMAGES..=IMAGES)
-                .flat_map(|a| (-IMAGES..=IMAGES).map(move |b| (a, b)))
-                .map(|(a, b)| at(a, b))
-                .sum(),
+            Embedding::Periodised => {
+                let images = |p: usize| (REACH * range / (self.cell * p as f64)).ceil() as i32;
+                let (m1, m2) = (images(p1), images(p2));
+                (-m1..=m1)
+                    .flat_map(|a| (-m2..=m2).map(move |b| (a, b)))
+                    .map(|(a, b)| at(a, b))
+                    .sum()
+            }
         }
     }
 

@@ -69,7 +69,10 @@ impl World {
     /// Draws new data at a predictor and puts them under the model.
     pub(crate) fn observe(&self, eta: &[f64], rng: &mut StreamRng) -> Vec<f64> {
         // Only a sampler that is wrong on purpose goes beyond e²⁰, and its data must still be numbers.
-        let eta: Vec<f64> = eta.iter().map(|eta| eta.min(20.0).max(-20.0)).collect();
+        let eta: Vec<f64> = eta
+            .iter()
+            .map(|eta| if eta.is_nan() { 20.0 } else { eta.clamp(-20.0, 20.0) })
+            .collect();
         let (likelihood, y) = (self.simulate)(&eta, rng);
         *self.data.0.write().unwrap() = likelihood;
         y

@@ -58,15 +58,17 @@ pub trait Latents: Send {
     fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &[f64]) -> Result<()>;
 
     /// Learns how a chain's latents follow its hyperparameters from a few draws (see [`crate::hamiltonian::Tilt`]); the latents stay
-    /// where they are. The point must be evaluated again.
+    /// where they are. The point must be evaluated again. False if nothing was learnt, as on a device that does not offer it.
     fn lean(
         &mut self,
-        chain: usize,
-        centre: &[f64],
-        scale: &[f64],
-        draws: &[(Vec<f64>, Vec<f64>)],
-        phi: &[f64],
-    ) -> bool;
+        _chain: usize,
+        _centre: &[f64],
+        _scale: &[f64],
+        _draws: &[(Vec<f64>, Vec<f64>)],
+        _phi: &[f64],
+    ) -> bool {
+        false
+    }
 
     /// The reported latents of a chain at the sites. Belongs to the current, evaluated point.
     fn field(&mut self, chain: usize, out: &mut [f64]);

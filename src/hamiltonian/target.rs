@@ -170,6 +170,17 @@ impl Target {
         Ok(())
     }
 
+    /// Puts the latents at u (in the structure's basis) by choosing z; false outside the model.
+    pub fn place(&mut self, phi: &[f64], u: &[f64], z: &mut [f64]) -> bool {
+        self.move_to(phi);
+        let p = self.by_w.len();
+        let placed = self.chart.invert(&self.w[..p], &self.c, u, z);
+        if let Some(tilt) = &self.tilt {
+            tilt.shift(-1.0, phi, z);
+        }
+        placed
+    }
+
     /// Learns how z follows φ from a few draws (φ and latents with their mean, in the structure's basis), and moves `z` so that
     /// the latents stay what they are at `phi`. False if it cannot be learnt there; there is no tilt then.
     pub fn lean(
@@ -183,7 +194,6 @@ impl Target {
         if let Some(tilt) = self.tilt.take() {
             tilt.shift(1.0, phi, z);
         }
-        let p = self.by_w.len();
         let mut points = Vec::with_capacity(draws.len());
         for (phi, x) in draws {
             self.move_to(phi);
@@ -192,7 +202,7 @@ impl Target {
                 crate::numeric::axpy(-c, column, &mut u);
             }
             let mut z = vec![0.0; u.len()];
-            if !self.chart.invert(&self.w[..p], &self.c, &u, &mut z) {
+            if !self.place(phi, &u, &mut z) {
                 return false;
             }
             points.push(Point { z, phi: phi.clone() });

@@ -3,7 +3,7 @@
 use super::settings::{CoordinateChoice, MassChoice, Settings};
 use super::start::start;
 use super::transition::{Info, Kernel, Tuning};
-use super::warmup::{Adapter, information};
+use super::warmup::{Adapter, Goals, information};
 use crate::coordinates::Coordinates;
 use crate::device::CpuLatents;
 use crate::draws::{ChainDraws, FieldDraws, FieldPlan};
@@ -119,15 +119,15 @@ impl<'a> Plan<'a> {
         let m = self.model.hyperparameters().len();
         let mut values = vec![0.0; m];
         let settings = self.settings;
-        let mut adapter = Adapter::new(
-            0,
-            settings.warmup,
-            self.tuning,
-            settings.acceptance,
-            self.model,
-            self.learn,
-            settings.tilt,
-        );
+        let goals = Goals {
+            warmup: settings.warmup,
+            start: self.tuning,
+            acceptance: settings.acceptance,
+            blocks: matches!(self.integrator, Integrator::Abla { .. }),
+            share: self.learn,
+            tilt: settings.tilt,
+        };
+        let mut adapter = Adapter::new(0, &goals, self.model);
         let begun = Instant::now();
         for t in 0..settings.warmup {
             kernel.transition(t, &mut info);

@@ -23,12 +23,28 @@ const LONGEST_STEP: f64 = 1.5;
 /// Draws over which a tilt's derivatives are averaged.
 const SNAPSHOTS: usize = 4;
 
+/// What warm-up is to reach, and from where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Goals {
+    /// Number of transitions.
+    pub(crate) warmup: u32,
+    /// Where tuning starts.
+    pub(crate) start: Tuning,
+    /// The acceptance probability step sizes aim at.
+    pub(crate) acceptance: f64,
+    /// Whether latents and hyperparameters have step sizes of their own.
+    pub(crate) blocks: bool,
+    /// The share of the likelihood's information that coordinates learn; none if they are fixed.
+    pub(crate) share: Option<f64>,
+    /// Whether latents learn to follow the hyperparameters.
+    pub(crate) tilt: bool,
+}
+
 /// Learns one chain's tuning.
 pub(crate) struct Adapter {
     chain: usize,
     model: Arc<Model>,
-    share: f64,
-    learn: bool,
+    share: Option<f64>,
     tilt: bool,
     speed: f64,
     windows: Vec<u32>,
@@ -115,31 +131,23 @@ impl FieldLearner {
 }
 
 impl Adapter {
-    /// A tuner for `chain` of a batch over `warmup` transitions; `learn` if coordinates are to be learnt, with the
-    /// share of the likelihood's information they take.
-    pub(crate) fn new(
-        chain: usize,
-        warmup: u32,
-        start: Tuning,
-        target: f64,
-        model: &Arc<Model>,
-        learn: Option<f64>,
-        tilt: bool,
-    ) -> Self {
+    /// A tuner for `chain` of a batch.
+    pub(crate) fn new(chain: usize, goals: &Goals, model: &Arc<Model>) -> Self {
         let structure = model.structure();
+        let target = if goals.blocks { goals.acceptance.sqrt() } else { goals.acceptance };
+        let averaging = DualAveraging::new(goals.start.step, target, LONGEST_STEP);
         Self {
             chain,
             model: model.clone(),
-            share: learn.unwrap_or(0.0),
-            learn: learn.is_some(),
-            tilt,
-            windows: windows(warmup),
-            last: warmup,
-            latents: DualAveraging::new(start.step, target, LONGEST_STEP),
-            hyperparameters: DualAveraging::new(start.step, target, LONGEST_STEP),
-            speed: start.ratio,
+            share: goals.share,
+            tilt: goals.tilt,
+            speed: goals.start.ratio,
+            windows: windows(goals.warmup),
+            last: goals.warmup,
+            latents: averaging.clone(),
+            hyperparameters: averaging,
             draws: Vec::new(),
-            field: (learn.is_some() || tilt)
+            field: (goals.share.is_some() || goals.tilt)
                 .then(|| FieldLearner::new(structure.dim(), structure.sites())),
         }
     }
@@ -149,8 +157,11 @@ impl Adapter {
         let m = kernel.system.metrics[self.chain].len();
         let phi = kernel.system.phi[self.chain * m..(self.chain + 1) * m].to_vec();
         if let Integrator::Abla { .. } = kernel.integrator {
-            self.latents.update(info.block_acceptance[0]);
-            self.hyperparameters.update(info.block_acceptance[1]);
+            // Each block answers for its own energy error, but the two can also add up: neither may look better than an equal
+            // share of the whole.
+            let share = info.acceptance.sqrt();
+            self.latents.update(info.block_acceptance[0].min(share));
+            self.hyperparameters.update(info.block_acceptance[1].min(share));
         } else {
             self.latents.update(info.acceptance);
         }
@@ -206,11 +217,9 @@ impl Adapter {
     /// The coordinates become those the window's latents suggest. True if they changed.
     fn learn_coordinates(&mut self, kernel: &mut Kernel, phi: &[f64]) -> Result<bool> {
         let Some(field) = &mut self.field else { return Ok(false) };
-        if field.count == 0.0 || !self.learn {
-            return Ok(false);
-        }
+        let Some(share) = self.share.filter(|_| field.count > 0.0) else { return Ok(false) };
         let centre = kernel.system.metrics[self.chain].centre();
-        let information = information(&self.model, &field.mean_eta, centre, self.share);
+        let information = information(&self.model, &field.mean_eta, centre, share);
         let shift = Some(Arc::new(field.shift(&information)));
         let coordinates = Coordinates::Informed { information, shift };
         kernel.system.latents.change(self.chain, &coordinates, phi)?;

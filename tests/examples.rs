@@ -1,0 +1,128 @@
+//! Runs the examples, checks the likelihood that one of them brings, and holds what they learn against the truth.
+
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
+
+#[path = "../examples/custom_model.rs"]
+mod custom_model;
+#[path = "../examples/quickstart.rs"]
+mod quickstart;
+
+use custom_model::{NegativeBinomial, TRUTH};
+use sshmc::likelihood::{Curvature, Likelihood};
+use sshmc::report::Summary;
+use sshmc::sample::Settings;
+
+/// Step of the five-point differences. Their error is h⁴ f⁽⁵⁾/30 plus rounding of about eps f/h.
+const STEP: f64 = 1e-3;
+
+fn difference(f: impl Fn(f64) -> f64) -> f64 {
+    let at = |steps: f64| f(steps * STEP);
+    (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / (12.0 * STEP)
+}
+
+/// Bound on a five-point difference of a function of this size, whose derivatives are no larger.
+fn bound(size: f64) -> f64 {
+    size * (STEP.powi(4) + 16.0 * f64::EPSILON / STEP)
+}
+
+fn evaluate(likelihood: &NegativeBinomial, eta: &[f64]) -> (f64, Vec<f64>) {
+    let mut gradient = vec![f64::NAN; eta.len()];
+    let value = likelihood.evaluate(eta, &mut gradient);
+    (value, gradient)
+}
+
+const ETA: [f64; 5] = [-3.1, -0.4, 0.9, 1.7, 3.2];
+
+fn likelihood() -> NegativeBinomial {
+    NegativeBinomial { counts: vec![0.0, 2.0, 1.0, 11.0, 7.0], size: 2.3 }
+}
+
+#[test]
+fn the_custom_gradient_is_the_derivative() {
+    let likelihood = likelihood();
+    let (value, gradient) = evaluate(&likelihood, &ETA);
+    let bound = bound(1.0 + value.abs());
+    let wanted = |i: usize| {
+        difference(|d| {
+            let mut eta = ETA;
+            eta[i] += d;
+            evaluate(&likelihood, &eta).0
+        })
+    };
+    for (i, &got) in gradient.iter().enumerate() {
+        let want = wanted(i);
+        assert!((got - want).abs() < bound, "site {i}: {got} against {want}, bound {bound:e}");
+        // A wrong sign must not pass.
+        assert!((got + want).abs() > bound, "site {i} cannot tell a sign");
+    }
+}
+
+#[test]
+fn the_custom_curvature_is_the_expected_one() {
+    // The gradient is linear in y, so with counts equal to their means its derivative is the expectation wanted.
+    let size = 2.3;
+    let mean: Vec<f64> = ETA.iter().map(|eta| eta.exp()).collect();
+    let at_mean = NegativeBinomial { counts: mean, size };
+    let Curvature::Sites(curvature) = at_mean.curvature(&ETA) else { panic!("one value a site") };
+    for (i, got) in curvature.into_iter().enumerate() {
+        let want = difference(|d| {
+            let mut eta = ETA;
+            eta[i] += d;
+            evaluate(&at_mean, &eta).1[i]
+        });
+        let bound = bound(1.0 + at_mean.counts[i]);
+        assert!((got - want).abs() < bound, "site {i}: {got} against {want}, bound {bound:e}");
+    }
+}
+
+#[test]
+fn the_custom_likelihood_does_not_overflow() {
+    let (value, gradient) = evaluate(&likelihood(), &[-800.0, 800.0, 0.0, 0.0, 0.0]);
+    assert!(value.is_finite() && gradient.iter().all(|g| g.is_finite()), "{value} {gradient:?}");
+}
+
+/// Whether the truth lies within five posterior standard deviations: a sanity bound that no seed should break.
+fn recovers(summary: &Summary, name: &str, truth: f64) {
+    let p = &summary.parameters[name];
+    let distance = (p.mean - truth).abs() / p.sd;
+    assert!(distance < 5.0, "{name}: {} ± {} against {truth}", p.mean, p.sd);
+    assert!(p.rhat < 1.1, "{name}: R-hat {}", p.rhat);
+}
+
+fn small() -> Settings {
+    Settings { chains: 2, warmup: 300, draws: 500, ..Settings::default() }
+}
+
+#[test]
+fn the_custom_model_recovers_its_truth_and_tells_series_apart() {
+    let counts = custom_model::simulate(300, 1).unwrap();
+    let summary = custom_model::fit(counts.clone(), &small()).unwrap();
+    for (name, truth) in TRUTH {
+        recovers(&summary, name, truth);
+    }
+    // Ten times the counts must move mu by about log 10, which is far outside the posterior.
+    let tenfold = custom_model::fit(counts.iter().map(|y| 10.0 * y).collect(), &small()).unwrap();
+    let moved = tenfold.parameters["mu"].mean - summary.parameters["mu"].mean;
+    let sd = tenfold.parameters["mu"].sd.hypot(summary.parameters["mu"].sd);
+    assert!((moved - 10f64.ln()).abs() < 5.0 * sd && moved > 2.0 * sd, "{moved} ± {sd}");
+}
+
+#[test]
+fn the_quickstart_finds_sigma_and_range() {
+    let summary = quickstart::fit(&small()).unwrap();
+    recovers(&summary, "sigma", 1.2);
+    recovers(&summary, "range", 0.15);
+}
+
+#[test]
+#[ignore = "chains of this model can get stuck with default settings: seen with chain 1 here; run with --ignored when the warm-up changes"]
+fn the_quickstart_is_to_be_trusted_with_default_settings() {
+    let summary = quickstart::fit(&Settings::default()).unwrap();
+    assert!(summary.warnings.is_empty(), "{:#?}", summary.warnings);
+}
+
+#[test]
+fn both_examples_run_as_they_stand() {
+    custom_model::main().unwrap();
+    quickstart::main().unwrap();
+}

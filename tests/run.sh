@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Installs what is missing and runs every check; stops at the first that fails.
+#
+# Needs Rust with cargo, and on Debian nothing else: a C linker and the lint and format tools are fetched if they are not there.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+begun=$SECONDS
+
+step() {
+    echo
+    echo "== $* ($((SECONDS - begun)) s)"
+}
+
+run() {
+    step "$@"
+    "$@"
+}
+
+fail() {
+    echo "error: $*" >&2
+    exit 1
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo -n "$@"
+    else
+        fail "cannot run '$*' without root; run it yourself, then start again"
+    fi
+}
+
+# Rust is looked for where its installer puts it, because a shell without a profile does not know.
+[ -x "${CARGO_HOME:-$HOME/.cargo}/bin/cargo" ] && PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+command -v cargo >/dev/null || fail "cargo is missing; install Rust 1.87 or later"
+
+if ! command -v cc >/dev/null; then
+    command -v apt-get >/dev/null || fail "a C linker is missing; install one that answers to 'cc'"
+    export DEBIAN_FRONTEND=noninteractive
+    run as_root apt-get update
+    run as_root apt-get install --yes --no-install-recommends gcc libc6-dev
+fi
+
+for tool in fmt clippy; do
+    if ! cargo "$tool" --version >/dev/null 2>&1; then
+        command -v rustup >/dev/null || fail "cargo $tool is missing; install it beside your Rust"
+        run rustup component add "$([ "$tool" = fmt ] && echo rustfmt || echo clippy)"
+    fi
+done
+
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+
+run cargo --version
+run cargo fmt --check
+run cargo clippy --locked --all-targets -- -D warnings
+RUSTDOCFLAGS=-Dwarnings run cargo doc --locked --no-deps
+run cargo test --locked
+# Each bench runs once, to show that it works; `cargo bench` measures.
+run cargo test --locked --bench gradient --bench transition
+run cargo run --locked --release -- demo --out "$directory/demo"
+
+step "the demo wrote its results"
+for file in summary.json hyperparameters.csv field.csv field_mean.svg counts.csv truth.json; do
+    [ -s "$directory/demo/$file" ] || fail "the demo did not write $file"
+done
+
+step "all checks passed"

@@ -24,6 +24,10 @@ pub(super) struct SpectralChart {
     pulls: Vec<Vec<f64>>,
     /// s = q − κ Σ cⱼ Zⱼ, kept only if it is not zero.
     s: Vec<f64>,
+    /// e = Ts + z of the last forward pass.
+    e: Vec<f64>,
+    /// How many degrees of freedom share each value of the quarter spectrum.
+    multiplicity: Vec<f64>,
     /// ½Σ log(1 + κλ) and its derivatives.
     volume: [f64; 3],
     rows: Rows,
@@ -33,7 +37,6 @@ pub(super) struct SpectralChart {
 struct Rows {
     root: Vec<f64>,
     share: Vec<f64>,
-    e: Vec<f64>,
     product: Vec<f64>,
     quarter: Vec<f64>,
 }
@@ -59,11 +62,14 @@ impl SpectralChart {
             s: if shifted { vec![0.0; torus.dim()] } else { Vec::new() },
             shift,
             pulls,
+            e: vec![0.0; torus.dim()],
+            multiplicity: (0..torus.half2())
+                .flat_map(|k2| (0..torus.half1()).map(move |k1| torus.multiplicity(k2, k1)))
+                .collect(),
             volume: [0.0; 3],
             rows: Rows {
                 root: wide(),
-                share: wide(),
-                e: wide(),
+                share: vec![1.0; 2 * torus.p1],
                 product: wide(),
                 quarter: vec![0.0; torus.half1()],
             },
@@ -88,47 +94,38 @@ impl SpectralChart {
             }
         }
         if self.factor.kappa() > 0.0 {
-            self.volume = volume(&self.factor, &mut self.rows.quarter);
+            self.volume = volume(&self.factor, &self.multiplicity);
         }
         true
-    }
-
-    /// Spreads T (and a where it is not one) of row k₂.
-    fn spread(&mut self, k2: usize) {
-        let torus = self.factor.torus();
-        let (edge, width) = (torus.is_edge(k2), torus.half1());
-        let quarter = k2 * width..(k2 + 1) * width;
-        let length = torus.row(k2).len();
-        expand(edge, &self.factor.root[quarter.clone()], &mut self.rows.root[..length]);
-        if self.factor.kappa() > 0.0 {
-            expand(edge, &self.factor.share[quarter], &mut self.rows.share[..length]);
-        } else {
-            self.rows.share[..length].fill(1.0);
-        }
     }
 }
 
 /// ½Σ log(1 + κλ) over all degrees of freedom, and its derivatives in log σ and log ℓ.
-fn volume(factor: &SpectralFactor, scratch: &mut [f64]) -> [f64; 3] {
+fn volume(factor: &SpectralFactor, multiplicity: &[f64]) -> [f64; 3] {
+    let n = multiplicity.len();
+    let (share, slope) = (&factor.share[..n], &factor.slope[..n]);
+    vectorised(
+        #[inline(always)]
+        || {
+            [
+                0.5 * inline::sum_over(n, |k| -multiplicity[k] * ln(share[k])),
+                inline::sum_over(n, |k| multiplicity[k] * (1.0 - share[k])),
+                0.5 * inline::sum_over(n, |k| multiplicity[k] * (1.0 - share[k]) * slope[k]),
+            ]
+        },
+    )
+}
+
+/// Spreads T, and a where it is not one everywhere, over the degrees of freedom of a row.
+#[inline(always)]
+fn spread(factor: &SpectralFactor, k2: usize, root: &mut [f64], share: &mut [f64]) {
     let torus = factor.torus();
-    let width = torus.half1();
-    let mut total = [0.0; 3];
-    for k2 in 0..torus.half2() {
-        let row = k2 * width..(k2 + 1) * width;
-        let (share, slope) = (&factor.share[row.clone()], &factor.slope[row]);
-        vectorised(
-            #[inline(always)]
-            || scratch.iter_mut().zip(share).for_each(|(o, &a)| *o = -ln(a)),
-        );
-        for k1 in 0..width {
-            let weight = torus.multiplicity(k2, k1);
-            let informed = weight * (1.0 - share[k1]);
-            total[0] += 0.5 * weight * scratch[k1];
-            total[1] += informed;
-            total[2] += 0.5 * informed * slope[k1];
-        }
+    let (edge, width) = (torus.is_edge(k2), torus.half1());
+    let quarter = k2 * width..(k2 + 1) * width;
+    expand(edge, &factor.root[quarter.clone()], root);
+    if factor.kappa() > 0.0 {
+        expand(edge, &factor.share[quarter], share);
     }
-    total
 }
 
 /// e = Ts + z (s may be empty) and x = Te; returns Σ a e².
@@ -166,7 +163,9 @@ fn scale_in(
 /// y = Tg + a e in place of g, and P = y(e + Ts) − e², where Ts = e − z.
 #[inline(always)]
 fn scale_out(z: &[f64], root: &[f64], share: &[f64], e: &[f64], y: &mut [f64], p: &mut [f64]) {
-    for i in 0..y.len() {
+    let n = y.len();
+    let (z, root, share, e, p) = (&z[..n], &root[..n], &share[..n], &e[..n], &mut p[..n]);
+    for i in 0..n {
         let gradient = root[i] * y[i] + share[i] * e[i];
         y[i] = gradient;
         p[i] = gradient * (2.0 * e[i] - z[i]) - e[i] * e[i];
@@ -181,16 +180,20 @@ impl Chart for SpectralChart {
         let torus = self.torus();
         let mut quadratic = 0.0;
         for k2 in 0..torus.half2() {
-            self.spread(k2);
             let range = torus.row(k2);
             let length = range.len();
             let s = if self.s.is_empty() { &[][..] } else { &self.s[range.clone()] };
-            let Rows { root, share, e, product, .. } = &mut self.rows;
-            let (root, share) = (&root[..length], &share[..length]);
-            let (e, x) = (&mut e[..length], &mut product[..length]);
+            let (z, e) = (&z[range.clone()], &mut self.e[range]);
+            let Rows { root, share, product, .. } = &mut self.rows;
+            let (root, share) = (&mut root[..length], &mut share[..length]);
+            let x = &mut product[..length];
+            let factor = &self.factor;
             quadratic += vectorised(
                 #[inline(always)]
-                || scale_in(&z[range], s, root, share, e, x),
+                || {
+                    spread(factor, k2, root, share);
+                    scale_in(z, s, root, share, e, x)
+                },
             );
             self.transform.load_row(k2, x);
         }
@@ -213,25 +216,23 @@ impl Chart for SpectralChart {
         by_w[1] = self.volume[2];
         by_c.fill(0.0);
         for k2 in 0..torus.half2() {
-            self.spread(k2);
             let range = torus.row(k2);
             let length = range.len();
-            let s = if self.s.is_empty() { &[][..] } else { &self.s[range.clone()] };
-            let (z, y) = (&z[range.clone()], &mut by_z[range.clone()]);
+            let (z, e) = (&z[range.clone()], &self.e[range.clone()]);
+            let y = &mut by_z[range.clone()];
             self.transform.store_row(k2, y);
-            let Rows { root, share, e, product, quarter } = &mut self.rows;
-            let (root, share) = (&root[..length], &share[..length]);
-            let (e, product) = (&mut e[..length], &mut product[..length]);
-            let quarter_row = k2 * width..(k2 + 1) * width;
-            let (a, slope) =
-                (&self.factor.share[quarter_row.clone()], &self.factor.slope[quarter_row]);
-            let edge = torus.is_edge(k2);
+            let Rows { root, share, product, quarter } = &mut self.rows;
+            let (root, share) = (&mut root[..length], &mut share[..length]);
+            let product = &mut product[..length];
+            let factor = &self.factor;
+            let row = k2 * width..(k2 + 1) * width;
+            let (a, slope) = (&factor.share[row.clone()], &factor.slope[row]);
             let (by_sigma, by_range) = vectorised(
                 #[inline(always)]
                 || {
-                    scale_in(z, s, root, share, e, product);
+                    spread(factor, k2, root, share);
                     scale_out(z, root, share, e, y, product);
-                    fold(edge, product, quarter);
+                    fold(torus.is_edge(k2), product, quarter);
                     quarter.iter_mut().zip(a).for_each(|(q, a)| *q *= a);
                     (inline::sum(quarter), inline::dot(quarter, slope))
                 },
@@ -240,7 +241,7 @@ impl Chart for SpectralChart {
             by_w[1] += 0.5 * by_range;
             for (by_c, pull) in by_c.iter_mut().zip(&self.pulls) {
                 let pull = &pull[range.clone()];
-                *by_c -= y.iter().zip(root).zip(pull).map(|((y, t), p)| y * t * p).sum::<f64>();
+                *by_c -= inline::sum_over(length, |i| y[i] * root[i] * pull[i]);
             }
         }
     }

@@ -13,6 +13,7 @@ pub use poisson::PoissonLog;
 pub use stochvol::StochasticVolatility;
 
 use crate::error::{Error, Result};
+use crate::numeric::{exp, vectorised};
 use nalgebra::DMatrix;
 use std::fmt::Debug;
 
@@ -46,9 +47,10 @@ pub trait Likelihood: Debug + Send + Sync {
 
 /// out = exp(sign·x): the one place where the likelihoods spend their time.
 fn exponentials(sign: f64, x: &[f64], out: &mut [f64]) {
-    for (out, x) in out.iter_mut().zip(x) {
-        *out = (sign * x).exp();
-    }
+    vectorised(
+        #[inline(always)]
+        || out.iter_mut().zip(x).for_each(|(out, x)| *out = exp(sign * x)),
+    );
 }
 
 /// Names the first value that is not what it should be, if there is one.

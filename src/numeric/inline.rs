@@ -14,6 +14,22 @@
 /// The number of accumulators: the latency of an addition times the additions begun per cycle, for two-wide vectors.
 const LANES: usize = 8;
 
+/// Σ term(i) for i below n, in the same eight lanes as [`sum`].
+#[inline(always)]
+pub fn sum_over(n: usize, mut term: impl FnMut(usize) -> f64) -> f64 {
+    let mut lanes = [0.0; 8];
+    let whole = n / 8 * 8;
+    let mut first = 0;
+    while first < whole {
+        for (lane, sum) in lanes.iter_mut().enumerate() {
+            *sum += term(first + lane);
+        }
+        first += 8;
+    }
+    let rest: f64 = (whole..n).map(term).sum();
+    lanes.iter().sum::<f64>() + rest
+}
+
 /// Returns the sum of all elements; zero for an empty slice.
 #[inline(always)]
 pub fn sum(a: &[f64]) -> f64 {

@@ -157,9 +157,10 @@ impl SpectrumTable {
         for a in -images1..=images1 {
             let y = i + a as f64 * p1;
             for b in -images2..=images2 {
-                let distance = y.hypot(j + b as f64 * p2);
-                if distance < reach {
-                    sum += self.kernel.correlation(distance / range);
+                let x = j + b as f64 * p2;
+                let squared = x * x + y * y;
+                if squared < reach * reach {
+                    sum += self.kernel.correlation(squared.sqrt() / range);
                 }
             }
         }

@@ -30,17 +30,17 @@ fn main() -> Result<()> {
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_millis(600))
         .configure_from_args();
-    let (tori, steps, rounds): (&[usize], &[usize], usize) = match ratio::measuring() {
-        true => (&[64, 128, 256, 512, 1024], &[2000, 1_000_000], 15),
-        false => (&[64], &[2000], 1),
+    let (tori, steps, budget): (&[usize], &[usize], f64) = match ratio::measuring() {
+        true => (&[64, 128, 256, 512, 1024], &[2000, 1_000_000], 1.0),
+        false => (&[64], &[2000], 0.0),
     };
     for &torus in tori {
-        cox_process(&mut criterion, torus, rounds)?;
+        cox_process(&mut criterion, torus, budget)?;
     }
     for &steps in steps {
-        volatility(&mut criterion, steps, rounds)?;
+        volatility(&mut criterion, steps, budget)?;
     }
-    regression(&mut criterion, rounds)?;
+    regression(&mut criterion, budget)?;
     criterion.final_summary();
     Ok(())
 }
@@ -82,7 +82,7 @@ fn informed(model: &Model, kappa: f64) -> Coordinates {
     Coordinates::Informed { information: Information::Scalar(kappa), shift: Some(Arc::new(shift)) }
 }
 
-fn cox_process(criterion: &mut Criterion, torus: usize, rounds: usize) -> Result<()> {
+fn cox_process(criterion: &mut Criterion, torus: usize, budget: f64) -> Result<()> {
     let side = torus / 2;
     // About one point in eight cells, and a range short enough for the exact embedding, whose table is quick to make.
     let y = (0..side * side).map(|cell| f64::from(u8::from(cell * 7919 % 8 == 0))).collect();
@@ -96,7 +96,7 @@ fn cox_process(criterion: &mut Criterion, torus: usize, rounds: usize) -> Result
     for coordinates in [Coordinates::whitened(), informed(&model, 0.1)] {
         let mut work = Work::new(&model, &coordinates)?;
         let name = coordinates.name();
-        let times = ratio::best(rounds, || work.run(), || fft.there_and_back());
+        let times = ratio::best(budget, || work.run(), || fft.there_and_back());
         ratio::report(&format!("LGCP gradient / two real 2-D FFTs, torus {torus}, {name}"), times);
         group.bench_function(format!("gradient {name}"), |b| b.iter(|| work.run()));
     }
@@ -104,7 +104,7 @@ fn cox_process(criterion: &mut Criterion, torus: usize, rounds: usize) -> Result
     Ok(())
 }
 
-fn volatility(criterion: &mut Criterion, steps: usize, rounds: usize) -> Result<()> {
+fn volatility(criterion: &mut Criterion, steps: usize, budget: f64) -> Result<()> {
     let returns = Returns::from_vec(normals(3, steps))?;
     let model = Arc::new(stochvol(&returns, &[])?);
     let (x, mut out) = (normals(4, steps), vec![0.0; steps]);
@@ -120,7 +120,7 @@ fn volatility(criterion: &mut Criterion, steps: usize, rounds: usize) -> Result<
     for coordinates in [Coordinates::whitened(), informed(&model, 0.5)] {
         let mut work = Work::new(&model, &coordinates)?;
         let name = coordinates.name();
-        let times = ratio::best(rounds, || work.run(), &mut plain);
+        let times = ratio::best(budget, || work.run(), &mut plain);
         ratio::report(&format!("SV gradient / plain loop, T = {steps}, {name}"), times);
         group.bench_function(format!("gradient {name}"), |b| b.iter(|| work.run()));
     }
@@ -133,7 +133,7 @@ const GROUPS: usize = 10;
 const ROWS: usize = 100;
 const FEATURES: usize = 20;
 
-fn regression(criterion: &mut Criterion, rounds: usize) -> Result<()> {
+fn regression(criterion: &mut Criterion, budget: f64) -> Result<()> {
     let design = normals(5, GROUPS * ROWS * FEATURES);
     let labels: Vec<f64> = normals(6, GROUPS * ROWS).iter().map(|x| x.signum()).collect();
     let rows = (0..GROUPS).map(|g| g * ROWS..(g + 1) * ROWS).collect();
@@ -155,7 +155,7 @@ fn regression(criterion: &mut Criterion, rounds: usize) -> Result<()> {
     for coordinates in all {
         let mut work = Work::new(&model, &coordinates)?;
         let name = coordinates.name();
-        let times = ratio::best(rounds, || work.run(), || products.run());
+        let times = ratio::best(budget, || work.run(), || products.run());
         ratio::report(&format!("logistic gradient / two matrix-vector products, {name}"), times);
         group.bench_function(format!("gradient {name}"), |b| b.iter(|| work.run()));
     }

@@ -11,11 +11,12 @@ use sshmc::hamiltonian::Target;
 use sshmc::likelihood::Curvature;
 use sshmc::model::{self, LgcpOptions, Model};
 use sshmc::random::{Purpose, Stream};
-use sshmc::sample::{Settings, run};
+use sshmc::sample::{Info, Progress, Settings, Stage, run};
 use sshmc::simulate::{self, PatternTruth, RegressionTruth, VolatilityTruth};
 use sshmc::structure::{Information, Kernel};
+use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 fn main() -> Result<()> {
@@ -56,28 +57,60 @@ fn models() -> Result<[(&'static str, Arc<Model>); 3]> {
     ])
 }
 
-/// Seconds of a run after warm-up for each of its gradients, against the seconds of a gradient by itself. What the run adds
-/// is everything else: normals, integration, Metropolis, recording, and what the latents learnt to follow.
+/// Seconds of a transition for each of its gradients, against the seconds of a gradient by itself. What it adds is everything
+/// else: normals, integration, Metropolis, recording, and what the latents learnt to follow.
 fn overhead(name: &str, model: &Arc<Model>, settings: &Settings, rounds: usize) -> Result<()> {
-    let mut least = (f64::INFINITY, f64::INFINITY);
+    let (mut clock, mut gradients, mut alone) = (Clock::default(), 0, f64::INFINITY);
     for _ in 0..rounds {
-        let fit = run(model, settings, &())?;
-        let chain = &fit.chains[0];
-        least.0 = least.0.min(chain.seconds / chain.gradients as f64);
+        let fit = run(model, settings, &clock)?;
+        gradients += fit.chains[0].gradients;
         let mut target = Target::new(model.clone(), &coordinates(model, fit.coordinates))?;
-        let (z, phi) = (vec![0.1; model.structure().dim()], model.start());
+        let (z, mut phi) = (vec![0.1; model.structure().dim()], model.start());
         let (mut by_z, mut by_phi) = (vec![0.0; z.len()], vec![0.0; phi.len()]);
-        let mut moved = phi.clone();
-        let mut evaluate = || {
-            moved[0] += 1e-9;
-            black_box(target.evaluate(&z, &moved, &mut by_z, &mut by_phi));
+        let evaluate = || {
+            phi[0] += 1e-9;
+            black_box(target.evaluate(&z, &phi, &mut by_z, &mut by_phi));
         };
-        least.1 = least.1.min(ratio::best(3, &mut evaluate, || ()).0);
+        alone = alone.min(ratio::best(0.1, evaluate, || ()).0);
     }
-    let share = 100.0 * (least.0 / least.1 - 1.0);
+    let times = (clock.seconds() / gradients as f64, alone);
+    let share = 100.0 * (times.0 / times.1 - 1.0);
     println!("everything else in a transition / its gradients, {name}: {share:.0} %");
-    ratio::report(&format!("transition per gradient / gradient, {name}"), least);
+    ratio::report(&format!("transition per gradient / gradient, {name}"), times);
     Ok(())
+}
+
+/// Times every transition after warm-up, with its number of steps.
+#[derive(Default)]
+struct Clock {
+    state: Mutex<Times>,
+}
+
+/// When the last transition ended, and steps and seconds of those timed.
+type Times = (Option<Instant>, Vec<(u32, f64)>);
+
+impl Progress for Clock {
+    fn transition(&self, _: u32, stage: Stage, info: &Info, _: &[f64]) {
+        // A poisoned lock means that the run has panicked, and there is nothing left to time.
+        let Ok(mut state) = self.state.lock() else { return };
+        if let (Stage::Sampling, Some(last)) = (stage, state.0) {
+            state.1.push((info.steps, last.elapsed().as_secs_f64()));
+        }
+        state.0 = Some(Instant::now());
+    }
+}
+
+impl Clock {
+    /// Seconds of all transitions, each charged the least that any with as many steps took: what a quiet machine would need.
+    fn seconds(&mut self) -> f64 {
+        let Ok(state) = self.state.get_mut() else { return f64::NAN };
+        let mut least = BTreeMap::new();
+        for &(steps, seconds) in &state.1 {
+            let own = least.entry(steps).or_insert(f64::INFINITY);
+            *own = seconds.min(*own);
+        }
+        state.1.iter().map(|(steps, _)| least[steps]).sum()
+    }
 }
 
 /// Coordinates of the kind a run ended in.

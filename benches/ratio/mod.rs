@@ -10,11 +10,14 @@ pub(crate) fn measuring() -> bool {
     std::env::args().any(|argument| argument == "--bench")
 }
 
-/// Smallest seconds per call of each of two works over `rounds` turns.
-pub(crate) fn best(rounds: usize, mut a: impl FnMut(), mut b: impl FnMut()) -> (f64, f64) {
+/// Smallest seconds per call of each of two works, over at least five turns and as many as fit in `budget` seconds.
+pub(crate) fn best(budget: f64, mut a: impl FnMut(), mut b: impl FnMut()) -> (f64, f64) {
     let (calls_a, calls_b) = (calls(&mut a), calls(&mut b));
     let mut least = (f64::INFINITY, f64::INFINITY);
-    for _ in 0..rounds {
+    let begun = Instant::now();
+    let mut turns = 0;
+    while turns < 5 || begun.elapsed().as_secs_f64() < budget {
+        turns += 1;
         least.0 = least.0.min(sample(calls_a, &mut a));
         least.1 = least.1.min(sample(calls_b, &mut b));
     }

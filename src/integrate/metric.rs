@@ -39,6 +39,11 @@ impl HyperMetric {
         &self.root
     }
 
+    /// Standard deviation of each hyperparameter under the metric.
+    pub fn scales(&self) -> Vec<f64> {
+        self.root.row_iter().map(|row| row.norm()).collect()
+    }
+
     /// The centre.
     pub fn centre(&self) -> &[f64] {
         self.centre.as_slice()

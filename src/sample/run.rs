@@ -100,6 +100,7 @@ impl<'a> Plan<'a> {
             ratio: settings.hyper_speed.unwrap_or(if grid { GRID_SPEED } else { 1.0 }),
             path: settings.path.unwrap_or(if grid { GRID_PATH } else { PATH }),
             jitter: settings.jitter,
+            careful: 0.0,
             most_steps: settings.most_steps,
         };
         let field = FieldPlan::new(

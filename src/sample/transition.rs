@@ -6,9 +6,8 @@ use crate::random::{Purpose, Stream};
 /// An energy error beyond this is a divergence: the integrator, not the posterior, decided.
 pub const DIVERGENT: f64 = 1000.0;
 
-/// This share of trajectories takes steps this much smaller (and goes as much less far): where the posterior is stiffer than
-/// where the step size was learnt, a chain would otherwise sit still for long.
-const CAREFUL_SHARE: f64 = 0.04;
+/// Careful trajectories take steps this much smaller, and go as much less far: where the posterior is stiffer than where the
+/// step size was learnt, a chain would otherwise sit still for long.
 const CAREFUL_STEP: f64 = 0.35;
 
 /// What the next trajectory of a chain needs to know.
@@ -22,6 +21,8 @@ pub struct Tuning {
     pub path: f64,
     /// The length is uniform on path × [1 − jitter, 1 + jitter].
     pub jitter: f64,
+    /// Share of careful trajectories.
+    pub careful: f64,
     /// Most steps a trajectory may have.
     pub most_steps: u32,
 }
@@ -133,7 +134,7 @@ impl Kernel {
             let count = (length / tuning.step).round();
             self.counts[b] = (count.max(1.0) as u32).min(tuning.most_steps);
             self.sizes[b] = tuning.step.min(length / f64::from(self.counts[b]));
-            if stream.uniform(1) < CAREFUL_SHARE {
+            if stream.uniform(1) < tuning.careful {
                 self.sizes[b] *= CAREFUL_STEP;
             }
         }

@@ -20,6 +20,14 @@ use std::sync::Arc;
 /// The largest step in the latents' time: a quarter turn and little more, beyond which small errors of the metric grow.
 const LONGEST_STEP: f64 = 1.5;
 
+/// Standard deviation, on the unconstrained scale, up to which a hyperparameter's posterior counts as narrow: within twice
+/// that either way a field's stiffness changes by less than a factor of about five.
+const NARROW: f64 = 0.4;
+/// Share of careful trajectories where it is narrow.
+const CAREFUL: f64 = 0.04;
+/// And where it is wide, and stiffness varies along it.
+const CAREFUL_WIDE: f64 = 0.15;
+
 /// Draws over which a tilt's derivatives are averaged.
 const SNAPSHOTS: usize = 4;
 
@@ -47,6 +55,8 @@ pub(crate) struct Adapter {
     share: Option<f64>,
     tilt: bool,
     speed: f64,
+    /// Whether the hyperparameters' posterior is narrow enough for what was learnt at its centre to hold throughout.
+    narrow: bool,
     windows: Vec<u32>,
     last: u32,
     latents: DualAveraging,
@@ -142,6 +152,7 @@ impl Adapter {
             share: goals.share,
             tilt: goals.tilt,
             speed: goals.start.ratio,
+            narrow: true,
             windows: windows(goals.warmup),
             last: goals.warmup,
             latents: averaging.clone(),
@@ -172,6 +183,7 @@ impl Adapter {
         let mut changed = false;
         if self.windows.contains(&(index + 1)) {
             self.learn_metric(kernel);
+            self.narrow = kernel.system.metrics[self.chain].scales().iter().all(|&s| s < NARROW);
             changed = self.learn_coordinates(kernel, &phi)?;
             changed |= self.learn_tilt(kernel, &phi);
             if let Some(field) = &mut self.field {
@@ -190,7 +202,12 @@ impl Adapter {
         let abla = matches!(kernel.integrator, Integrator::Abla { .. });
         let tuning = &mut kernel.tuning[self.chain];
         tuning.step = pick(&self.latents);
-        tuning.ratio = if abla { pick(&self.hyperparameters) / tuning.step } else { self.speed };
+        tuning.ratio = match (abla, self.narrow) {
+            (true, _) => pick(&self.hyperparameters) / tuning.step,
+            (false, true) => self.speed,
+            (false, false) => self.speed.min(1.0),
+        };
+        tuning.careful = if self.narrow { CAREFUL } else { CAREFUL_WIDE };
     }
 
     /// The metric becomes the covariance of the window's draws, drawn a little towards a small diagonal one.
@@ -233,8 +250,8 @@ impl Adapter {
             return false;
         }
         let metric = &kernel.system.metrics[self.chain];
-        let scale: Vec<f64> = (0..metric.len()).map(|k| metric.root().row(k).norm()).collect();
-        kernel.system.latents.lean(self.chain, metric.centre(), &scale, &field.snapshots, phi);
+        let draws = if self.narrow { &field.snapshots[..] } else { &[] };
+        kernel.system.latents.lean(self.chain, metric.centre(), &metric.scales(), draws, phi);
         true
     }
 }

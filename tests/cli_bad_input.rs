@@ -176,6 +176,20 @@ fn a_refused_fit_leaves_earlier_results_alone() {
 }
 
 #[test]
+fn results_never_replace_the_directory_of_their_data() {
+    let home = tempfile::tempdir().unwrap();
+    let made = sshmc(home.path(), "simulate sv --steps 20 --out a");
+    assert!(made.status.success(), "{made:?}");
+    let before = names(&home.path().join("a"));
+    refused(
+        home.path(),
+        "fit sv --returns a/returns.csv --out a",
+        &["--out a", "name another one"],
+    );
+    assert_eq!(names(&home.path().join("a")), before);
+}
+
+#[test]
 fn a_missing_command_points_to_the_help() {
     let directory = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_sshmc")).output().expect("the binary runs");

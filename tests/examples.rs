@@ -115,7 +115,6 @@ fn the_quickstart_finds_sigma_and_range() {
 }
 
 #[test]
-#[ignore = "chains of this model can get stuck with default settings: seen with chain 1 here; run with --ignored when the warm-up changes"]
 fn the_quickstart_is_to_be_trusted_with_default_settings() {
     let summary = quickstart::fit(&Settings::default()).unwrap();
     assert!(summary.warnings.is_empty(), "{:#?}", summary.warnings);

@@ -72,8 +72,8 @@ fn a_shear_keeps_latents_and_density_and_its_gradients_are_exact() {
             (at(1.0, &mut target, &mut scratch) - at(-1.0, &mut target, &mut scratch)) / (2.0 * h);
         let size = 1.0 + slope.abs();
         assert!((by_phi[k] - slope).abs() < bound * size * 10.0, "φ {k}: {} {slope}", by_phi[k]);
-        // Must-fail twin: the gradient without the shear's share is far off for at least one hyperparameter.
     }
+    // Must-fail twin: the gradient without the shear's share is far off.
     let mut straightened = self::target();
     straightened.evaluate(&straight, &PHI, &mut scratch.0, &mut scratch.1);
     let gap = by_phi.iter().zip(&scratch.1).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);

@@ -133,7 +133,8 @@ impl Summary {
     fn find_faults(&self, fit: &Fit) -> Vec<String> {
         let mut faults = Vec::new();
         let draws = f64::from(self.chains) * f64::from(self.draws);
-        if self.sampler.divergences > 0 {
+        // One in a thousand is a trajectory that met the edge of the posterior; more is a place it does not get to.
+        if self.sampler.divergences as f64 > draws / 1000.0 {
             faults.push(format!(
                 "{} of {draws} transitions diverged: the integrator lost the trajectory there, so parts of the posterior may be \
                  missed; warm up longer (--warmup {}) or give tighter priors",
@@ -158,9 +159,9 @@ impl Summary {
                     "{name} has no R-hat: a chain did not move at all; warm up longer or check the data and priors"
                 ));
             }
-            if p.rhat > 1.01 {
+            if p.rhat > 1.0105 {
                 faults.push(format!(
-                    "R-hat of {name} is {:.3} (should be below 1.01): the chains disagree; draw or warm up longer",
+                    "R-hat of {name} is {:.3} (should be at most 1.01): the chains disagree; draw or warm up longer",
                     p.rhat
                 ));
             }

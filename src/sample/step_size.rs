@@ -33,6 +33,11 @@ impl DualAveraging {
         new
     }
 
+    /// Aims at another acceptance probability from now on.
+    pub(crate) fn aim(&mut self, target: f64) {
+        self.target = target;
+    }
+
     /// Forgets the past and starts again from `step`.
     pub(crate) fn restart(&mut self, step: f64) {
         let step = step.min(self.limit);

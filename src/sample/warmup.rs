@@ -27,6 +27,8 @@ const NARROW: f64 = 0.4;
 const CAREFUL: f64 = 0.04;
 /// And where it is wide, and stiffness varies along it.
 const CAREFUL_WIDE: f64 = 0.15;
+/// Acceptance aimed at there at least: a step that is just stable at the centre is unstable where the field is stiffer.
+const ACCEPTANCE_WIDE: f64 = 0.92;
 
 /// Draws over which a tilt's derivatives are averaged.
 const SNAPSHOTS: usize = 4;
@@ -55,6 +57,7 @@ pub(crate) struct Adapter {
     share: Option<f64>,
     tilt: bool,
     speed: f64,
+    target: f64,
     /// Whether the hyperparameters' posterior is narrow enough for what was learnt at its centre to hold throughout.
     narrow: bool,
     windows: Vec<u32>,
@@ -152,6 +155,7 @@ impl Adapter {
             share: goals.share,
             tilt: goals.tilt,
             speed: goals.start.ratio,
+            target,
             narrow: true,
             windows: windows(goals.warmup),
             last: goals.warmup,
@@ -189,6 +193,11 @@ impl Adapter {
             if let Some(field) = &mut self.field {
                 field.restart();
             }
+            self.latents.aim(if self.narrow {
+                self.target
+            } else {
+                self.target.max(ACCEPTANCE_WIDE)
+            });
             self.latents.restart(self.latents.average());
             self.hyperparameters.restart(self.hyperparameters.average());
         }

@@ -31,7 +31,7 @@ impl Funnel {
         at_most("--dim", self.dim as u64, 10_000_000).map_err(Failure::preparing)?;
         let model = funnel(self.dim, &self.common.priors).map_err(Failure::preparing)?;
         let subject = format!("Neal's funnel with {} latents", self.dim);
-        let mut job = Job::prepare(model, subject, &self.common)?;
+        let mut job = Job::prepare(model, subject, &self.common, &[])?;
         if self.common.priors.is_empty() {
             job.truth = Truth::from([("v".to_owned(), 0.0)]);
         }

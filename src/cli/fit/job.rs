@@ -9,7 +9,7 @@ use sshmc::model::Model;
 use sshmc::report::{FieldMoments, Summary, Truth, write_draws};
 use sshmc::sample::{self, Progress, Settings};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -29,11 +29,33 @@ pub(crate) struct Job {
     pub(crate) truth: Truth,
 }
 
+/// Refuses a directory that holds an input: results replace the whole directory, and the data would be gone with it.
+fn keep_inputs(output: &Path, inputs: &[&Path]) -> sshmc::Result<()> {
+    let Ok(directory) = output.canonicalize() else { return Ok(()) };
+    for input in inputs {
+        if input.canonicalize().is_ok_and(|path| path.starts_with(&directory)) {
+            return Err(sshmc::Error::input(
+                format!("--out {}", output.display()),
+                "a directory that does not hold the data",
+                format!("the one {} is in", input.display()),
+                "results replace the whole directory; name another one",
+            ));
+        }
+    }
+    Ok(())
+}
+
 impl Job {
     /// Checks the common options and makes the directory.
-    pub(crate) fn prepare(model: Model, subject: String, common: &Common) -> Result<Self, Failure> {
+    pub(crate) fn prepare(
+        model: Model,
+        subject: String,
+        common: &Common,
+        inputs: &[&Path],
+    ) -> Result<Self, Failure> {
         let settings = common.settings().map_err(Failure::preparing)?;
         let shown = common.directory(model.name());
+        keep_inputs(&shown, inputs).map_err(Failure::preparing)?;
         let output = OutputDir::create(&shown).map_err(Failure::preparing)?;
         Ok(Self { subject, model, settings, output, shown, truth: Truth::new() })
     }

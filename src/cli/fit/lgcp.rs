@@ -53,7 +53,9 @@ impl Lgcp {
             priors: self.common.priors.clone(),
         };
         let model = lgcp(&counts, &options).map_err(Failure::preparing)?;
-        let job = Job::prepare(model, self.subject(&counts), &self.common)?;
+        let mut inputs = vec![self.counts.as_path()];
+        inputs.extend(self.exposure.as_deref().map(Path::new));
+        let job = Job::prepare(model, self.subject(&counts), &self.common, &inputs)?;
         let quiet = self.common.quiet;
         job.run(&mut Screen::open(quiet), quiet, |_, field, output| {
             write_field(&counts, field, output)

@@ -58,7 +58,7 @@ impl Logistic {
             groups.len(),
             features.len()
         );
-        let job = Job::prepare(model, subject, &self.common)?;
+        let job = Job::prepare(model, subject, &self.common, &[&self.table])?;
         let quiet = self.common.quiet;
         job.run(&mut Screen::open(quiet), quiet, |_, field, output| {
             let key = |site: usize| {

@@ -11,9 +11,9 @@ const PHI: [f64; 3] = [0.2, -1.3, 2.1];
 
 fn target() -> Target {
     let counts = (0..30).map(|i| f64::from((i * 7) % 4)).collect();
-    let counts = Counts::from_vec(5, 6, counts).unwrap();
-    let model = Arc::new(lgcp(&counts, &LgcpOptions::default()).unwrap());
-    Target::new(model, &Coordinates::whitened()).unwrap()
+    let counts = Counts::from_vec(5, 6, counts).expect("a good grid");
+    let model = Arc::new(lgcp(&counts, &LgcpOptions::default()).expect("a good model"));
+    Target::new(model, &Coordinates::whitened()).expect("a good target")
 }
 
 fn normals(n: usize, chain: u32) -> Vec<f64> {

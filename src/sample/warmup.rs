@@ -23,6 +23,8 @@ const LONGEST_STEP: f64 = 1.5;
 /// Standard deviation, on the unconstrained scale, up to which a hyperparameter's posterior counts as narrow: within twice
 /// that either way a field's stiffness changes by less than a factor of about five.
 const NARROW: f64 = 0.4;
+/// Most steps of a trajectory before the first window ends.
+const EARLY_STEPS: u32 = 32;
 /// Share of careful trajectories where it is narrow.
 const CAREFUL: f64 = 0.04;
 /// And where it is wide, and stiffness varies along it.
@@ -58,6 +60,7 @@ pub(crate) struct Adapter {
     tilt: bool,
     speed: f64,
     target: f64,
+    most_steps: u32,
     /// Whether the hyperparameters' posterior is narrow enough for what was learnt at its centre to hold throughout.
     narrow: bool,
     windows: Vec<u32>,
@@ -156,6 +159,7 @@ impl Adapter {
             tilt: goals.tilt,
             speed: goals.start.ratio,
             target,
+            most_steps: goals.start.most_steps,
             narrow: true,
             windows: windows(goals.warmup),
             last: goals.warmup,
@@ -216,6 +220,9 @@ impl Adapter {
             (false, true) => self.speed,
             (false, false) => self.speed.min(1.0),
         };
+        // On the way to the typical set step sizes can be tiny; long trajectories would be wasted there.
+        let early = self.windows.first().is_some_and(|&first| index + 1 < first);
+        tuning.most_steps = if early { EARLY_STEPS.min(self.most_steps) } else { self.most_steps };
         tuning.careful = if self.narrow { CAREFUL } else { CAREFUL_WIDE };
     }
 

@@ -30,7 +30,7 @@ impl Spectral {
     /// A field on `rows` × `columns` cells of side `cell`, whose range the prior keeps within `ranges` (map units).
     ///
     /// The exact embedding is taken if its eigenvalues are positive over the whole of `ranges`, the periodised kernel
-    /// otherwise. Ranges beyond twice the longest side of the torus are outside the model.
+    /// otherwise. Ranges beyond twice the longest side of the window are outside the model.
     pub fn new(
         rows: usize,
         columns: usize,
@@ -48,7 +48,7 @@ impl Spectral {
             ));
         }
         let torus = Torus::around(rows, columns);
-        let longest = ranges.1.min(2.0 * torus.p1.max(torus.p2) as f64);
+        let longest = ranges.1.min(2.0 * rows.max(columns) as f64);
         let exact = ranges.1 <= longest && positive(torus, kernel, (ranges.0, longest));
         let embedding = if exact { Embedding::Exact } else { Embedding::Periodised };
         let table = Arc::new(SpectrumTable::new(torus, kernel, embedding, longest));
@@ -115,6 +115,6 @@ mod tests {
         assert_eq!(long.table().embedding(), Embedding::Periodised);
         let open = Spectral::new(16, 16, 1.0, Kernel::Exponential, (0.0, f64::INFINITY)).unwrap();
         assert_eq!(open.table().embedding(), Embedding::Periodised);
-        assert_eq!(open.table().longest(), 64.0);
+        assert_eq!(open.table().longest(), 32.0);
     }
 }

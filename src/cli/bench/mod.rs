@@ -154,7 +154,8 @@ impl Plan {
         let Settings { chains, warmup, draws, .. } = self.base;
         let (seeds, version) = (self.seeds, env!("CARGO_PKG_VERSION"));
         format!(
-            "sshmc {version}: {chains} chains of {warmup} warm-up transitions and {draws} draws on one thread, seeds 1 to {seeds}.\n\n"
+            "sshmc {version}: {chains} chains of {warmup} warm-up transitions and {draws} draws on one thread, seeds 1 to \
+             {seeds}.\n\n"
         )
     }
 

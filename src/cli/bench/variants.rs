@@ -19,7 +19,7 @@ pub(crate) struct Variant {
 }
 
 /// All variants, the defaults first.
-pub(crate) const VARIANTS: [Variant; 24] = [
+pub(crate) const VARIANTS: [Variant; 25] = [
     variant("auto", "the defaults of `sshmc fit`", |_| ()).quick(),
     variant("whitened", "coordinates standardised by the prior", |s| {
         s.coordinates = CoordinateChoice::Whitened;
@@ -29,11 +29,13 @@ pub(crate) const VARIANTS: [Variant; 24] = [
         s.coordinates = CoordinateChoice::Informed;
     }),
     variant("paper", "centred, prior precision as mass, ABLA with k1 = 2, k2 = 1, no tilt", |s| {
-        centred(s, MassChoice::Prior);
-        s.tilt = false;
-        s.integrator = Some(Integrator::Abla { flow: Flow::Drift, k1: 2, k2: 1 });
+        paper(s);
     })
     .quick(),
+    variant("paper-long", "the same with trajectories of mean length 12", |s| {
+        paper(s);
+        s.path = Some(12.0);
+    }),
     variant("centred-identity", "centred, identity mass", |s| centred(s, MassChoice::Identity)),
     variant("centred-information", "centred, prior precision plus information as mass", |s| {
         centred(s, MassChoice::PriorPlusInformation);
@@ -88,6 +90,12 @@ const SIMPLE_ABLA: Integrator = Integrator::Abla { flow: Flow::Rotation, k1: 1, 
 
 const fn variant(name: &'static str, about: &'static str, change: fn(&mut Settings)) -> Variant {
     Variant { name, about, quick: false, change }
+}
+
+fn paper(settings: &mut Settings) {
+    centred(settings, MassChoice::Prior);
+    settings.tilt = false;
+    settings.integrator = Some(Integrator::Abla { flow: Flow::Drift, k1: 2, k2: 1 });
 }
 
 fn centred(settings: &mut Settings, mass: MassChoice) {

@@ -1,5 +1,6 @@
 //! Reads the command line and hands each subcommand to its file.
 
+mod bench;
 mod demo;
 mod devices;
 mod failure;
@@ -46,6 +47,8 @@ enum Command {
     Simulate(simulate::Simulate),
     /// Print the results of an earlier fit
     Summary(summary::Summary),
+    /// Measure ways of sampling on a fixed set of problems
+    Bench(bench::Bench),
     /// List what a fit can run on
     Devices,
 }
@@ -72,6 +75,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Fit(fit) => fit.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Summary(summary) => summary.run(),
+        Command::Bench(bench) => bench.run(),
         Command::Devices => devices::run(),
     }
 }

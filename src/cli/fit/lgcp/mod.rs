@@ -1,4 +1,8 @@
-//! Fits a log-Gaussian Cox process to counts on a grid.
+//! Fits a log-Gaussian Cox process to points in a window or to counts on a grid.
+
+mod input;
+
+use input::{Input, LgcpData};
 
 use super::Job;
 use crate::cli::failure::Failure;
@@ -8,6 +12,7 @@ use clap::Args;
 use sshmc::data::{Counts, OutputDir};
 use sshmc::model::{LgcpOptions, lgcp};
 use sshmc::report::{FieldMoments, draw_map};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
@@ -15,6 +20,8 @@ Writes into DIR: summary.json; hyperparameters.csv (every draw of sigma, range a
 and sd of the log intensity, per unit of map area and exposure); field_mean.svg, the map.
 
 Examples:
+  sshmc fit lgcp --points events.csv --window region.geojson --out events-fit
+  sshmc fit lgcp --points trees.csv --x-column east --y-column north --cell 25 --covariate elevation=dem.tif
   sshmc fit lgcp --counts forest/counts.csv --out forest-fit
   sshmc fit lgcp --counts counts.csv --mu 3.9 --prior 'sigma=half-normal(2)' --prior 'range=lognormal(-3,1)'
   sshmc fit lgcp --counts counts.csv --exposure effort.csv";
@@ -23,17 +30,8 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Lgcp {
-    /// CSV with columns i, j, y: row, column (from 0) and count of each cell; empty or NA where not observed
-    #[arg(long, value_name = "FILE", help_heading = "Data")]
-    counts: PathBuf,
-    /// Effort relative to 1: a number, or a CSV with columns i, j, exposure
-    #[arg(
-        long,
-        value_name = "VALUE_OR_FILE",
-        allow_negative_numbers = true,
-        help_heading = "Data"
-    )]
-    exposure: Option<String>,
+    #[command(flatten)]
+    input: Input,
     /// Fix the mean log intensity instead of learning it
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true, help_heading = "Model")]
     mu: Option<f64>,
@@ -46,45 +44,56 @@ pub(crate) struct Lgcp {
 
 impl Lgcp {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let counts = self.read().map_err(Failure::preparing)?;
+        let data = self.input.read().map_err(Failure::preparing)?;
         let options = LgcpOptions {
             mu: self.mu,
             kernel: self.kernel.into(),
+            covariates: data.covariates.clone(),
             priors: self.common.priors.clone(),
         };
-        let model = lgcp(&counts, &options).map_err(Failure::preparing)?;
-        let mut inputs = vec![self.counts.as_path()];
-        inputs.extend(self.exposure.as_deref().map(Path::new));
-        let job = Job::prepare(model, self.subject(&counts), &self.common, &inputs)?;
+        let mut model = lgcp(&data.counts, &options).map_err(Failure::preparing)?;
+        for note in &data.notes {
+            model = model.with_note(note);
+        }
+        let files = self.input.files();
+        let inputs: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+        let job = Job::prepare(model, self.subject(&data), &self.common, &inputs)?;
         let quiet = self.common.quiet;
         job.run(&mut Screen::open(quiet), quiet, |_, field, output| {
-            write_field(&counts, field, output)
+            write_data(&data, output)?;
+            write_field(&data.counts, field, output)
         })
     }
 
-    fn read(&self) -> sshmc::Result<Counts> {
-        let counts = Counts::read(&self.counts)?;
-        match &self.exposure {
-            None => Ok(counts),
-            Some(text) => match text.trim().parse() {
-                Ok(value) => counts.with_exposure_value(value),
-                Err(_) => counts.with_exposure_file(Path::new(text)),
-            },
-        }
-    }
-
-    fn subject(&self, counts: &Counts) -> String {
+    fn subject(&self, data: &LgcpData) -> String {
+        let LgcpData { counts, covariates, .. } = data;
         let grid = counts.grid();
         let hidden = grid.cells() - counts.observed_cells();
         let hidden = if hidden > 0 { format!(" ({hidden} not observed)") } else { String::new() };
         let mu = self.mu.map_or(String::new(), |mu| format!(", mu fixed at {mu}"));
+        let with = match covariates.len() {
+            0 => String::new(),
+            1 => " and 1 covariate".to_owned(),
+            n => format!(" and {n} covariates"),
+        };
         format!(
-            "a log-Gaussian Cox process to {} points in {} x {} cells{hidden}{mu}",
+            "a log-Gaussian Cox process to {} points in {} x {} cells{hidden}{with}{mu}",
             counts.total(),
             grid.rows(),
             grid.columns()
         )
     }
+}
+
+/// Writes what was fitted: the counts, the window, and the points inside it if they are known.
+fn write_data(data: &LgcpData, output: &OutputDir) -> sshmc::Result<()> {
+    output.write_with("counts.csv", |file| data.counts.write(file))?;
+    output.write_json("window.geojson", &data.window.to_geojson())?;
+    let Some(places) = &data.places else { return Ok(()) };
+    output.write_with("points.csv", |file| {
+        writeln!(file, "x,y")?;
+        places.iter().try_for_each(|(x, y)| writeln!(file, "{x:?},{y:?}"))
+    })
 }
 
 /// Writes the field as a table and as a map.

@@ -60,9 +60,15 @@ pub(crate) struct Common {
     /// Directory for the results; earlier results there are replaced [default: sshmc-out/MODEL]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// Memory and disk for draws of the whole field, in MiB; more draws than fit are thinned
+    #[arg(long, value_name = "MIB", default_value_t = 256, help_heading = "Output")]
+    pub(crate) keep_fields: u32,
     /// Print nothing but errors
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
+    /// The command to write down, if it is not the one that was typed
+    #[arg(skip)]
+    pub(crate) command: Option<String>,
 }
 
 /// What a fit can run on.
@@ -151,6 +157,7 @@ impl Common {
                 Mass::Prior => MassChoice::Prior,
                 Mass::PriorPlusInformation => MassChoice::PriorPlusInformation,
             },
+            field_memory: (self.keep_fields as usize) << 20,
             ..Settings::default()
         };
         settings.check()?;

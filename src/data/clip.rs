@@ -113,7 +113,7 @@ mod tests {
         let ring = |outer: f64, inner: f64, points: usize| {
             let vertex = |k: usize| {
                 let angle = std::f64::consts::PI * k as f64 / points as f64 + 0.1;
-                let radius = if k % 2 == 0 { outer } else { inner };
+                let radius = if k.is_multiple_of(2) { outer } else { inner };
                 Coord { x: at.0 + radius * angle.cos(), y: at.1 + radius * angle.sin() }
             };
             LineString::new((0..=2 * points).map(vertex).collect())
@@ -136,7 +136,7 @@ mod tests {
             // The other algorithm snaps to a grid of about 2⁻³⁰ of the extent.
             assert!((share - want).abs() < 1e-6, "cell ({i}, {j}): {share} and {want}");
         }
-        assert!(shares.iter().any(|&s| s == 1.0) && shares.contains(&0.0));
+        assert!(shares.contains(&1.0) && shares.contains(&0.0));
     }
 
     #[test]

@@ -106,6 +106,17 @@ impl Counts {
         Ok(all)
     }
 
+    /// The same counts on a grid of as many rows and columns that lies elsewhere.
+    pub fn on_grid(mut self, grid: Grid) -> Result<Self> {
+        if (grid.rows(), grid.columns()) != (self.grid.rows(), self.grid.columns()) {
+            let expected = format!("{} cells", grid.sides());
+            let remedy = "give counts and grid of one run";
+            return Err(Error::input("counts", expected, self.grid.sides(), remedy));
+        }
+        self.grid = grid;
+        Ok(self)
+    }
+
     /// The share of a cell that is inside the window.
     pub fn share(&self, cell: usize) -> f64 {
         self.shares.as_ref().map_or(1.0, |shares| shares[cell])
@@ -215,6 +226,11 @@ impl Counts {
     /// The number of points in all.
     pub fn total(&self) -> f64 {
         self.counts.iter().sum()
+    }
+
+    /// Points per unit of observed area and exposure.
+    pub fn mean_intensity(&self) -> f64 {
+        self.total() / (self.exposure.iter().sum::<f64>() * self.grid.cell_area())
     }
 
     /// The number of cells that were observed.

@@ -12,6 +12,24 @@ const GEOGRAPHIC: [u32; 24] = [
     4490, 4610, 4759, 4979, 4995, 6318, 6668, 7844,
 ];
 
+/// Projected systems in metres: those of countries and continents that are met most. Others may be in feet, so their
+/// lengths are given without a unit.
+const METRIC: [u32; 22] = [
+    2056, 2154, 2180, 2193, 21781, 27700, 28992, 31370, 3006, 3035, 3067, 3310, 3347, 3395, 3577,
+    3857, 3978, 5070, 5880, 6350, 6933, 8857,
+];
+
+/// The same: universal transverse Mercator on several ellipsoids, and the grids of Australia.
+const METRIC_RANGES: [std::ops::RangeInclusive<u32>; 7] = [
+    32601..=32660,
+    32701..=32760,
+    25828..=25838,
+    26901..=26923,
+    28348..=28358,
+    7846..=7859,
+    31978..=31985,
+];
+
 /// A coordinate reference system, by its number in the EPSG register or by whatever name a file gives it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Crs {
@@ -34,6 +52,12 @@ impl Crs {
             Some(code) if upper.contains("EPSG") => Crs::Epsg(code),
             _ => Crs::Named(name.to_owned()),
         }
+    }
+
+    /// Whether its coordinates are known to be metres.
+    pub fn is_metric(&self) -> bool {
+        let Crs::Epsg(code) = self else { return false };
+        METRIC.contains(code) || METRIC_RANGES.iter().any(|range| range.contains(code))
     }
 
     /// Whether its coordinates are known to be degrees.

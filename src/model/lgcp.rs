@@ -30,7 +30,7 @@ impl Default for LgcpOptions {
 /// The model of gridded counts. Intensities are per unit of map area and exposure.
 pub fn lgcp(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
     let grid = counts.grid();
-    let rate = counts.total() / total_exposure(counts);
+    let rate = counts.mean_intensity();
     let hyperparameters = hyperparameters(counts, options, rate.ln())?;
     let area = grid.cell_area();
     let exposure: Vec<f64> = counts
@@ -91,12 +91,6 @@ fn covariate_note(covariate: &Covariate) -> String {
         "{name} has mean {mean:.4} and standard deviation {sd:.4} over the window; its coefficient is the change of the log \
          intensity per standard deviation, {name}_per_unit the same per original unit; mu is at its mean"
     )
-}
-
-/// Area × exposure over the observed cells.
-fn total_exposure(counts: &Counts) -> f64 {
-    let observed = counts.exposure().iter().zip(counts.observed());
-    observed.map(|(e, &seen)| if seen { *e } else { 0.0 }).sum::<f64>() * counts.grid().cell_area()
 }
 
 /// sigma, range and, unless it is fixed, mu with their priors.

@@ -1,13 +1,22 @@
 //! Turns a finished run into what a person or a program reads.
 
 mod files;
+mod intensity;
 mod map;
+mod numbers;
+mod page;
+mod record;
+mod run;
 mod summary;
 mod text;
 mod volatility;
 
 pub use files::{FieldMoments, csv_field, write_draws};
-pub use map::draw_map;
+pub use intensity::{Level, exceedance_map, intensity_maps};
+pub use map::{Map, MapFrame, MapKind};
+pub use page::page;
+pub use record::{LgcpRecord, PriorRecord, RunRecord, write_fields};
+pub use run::{Draws, Fields, LgcpRun, Run};
 pub use summary::{FieldSummary, SamplerSummary, Spread, Summary};
 pub use text::Truth;
 pub use volatility::draw_volatility;

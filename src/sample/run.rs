@@ -103,12 +103,15 @@ impl<'a> Plan<'a> {
             careful: 0.0,
             most_steps: settings.most_steps,
         };
-        let field = FieldPlan::new(
+        let mut field = FieldPlan::new(
             model.structure().sites(),
             settings.chains as usize,
             settings.draws as usize,
             settings.field_memory,
         );
+        if let Some(levels) = &settings.exceed {
+            field = field.with_exponential(levels);
+        }
         let name = if learn.is_some() { "informed" } else { coordinates.name() };
         Ok(Self { model, settings, coordinates, mass, integrator, tuning, learn, field, name })
     }

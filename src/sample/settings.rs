@@ -67,6 +67,9 @@ pub struct Settings {
     pub most_steps: u32,
     /// Memory for field draws kept for diagnosis, in bytes over all chains.
     pub field_memory: usize,
+    /// Levels whose exceedance by the exponential of the field is counted, over every draw, with its moments; none: that
+    /// exponential means nothing.
+    pub exceed: Option<Vec<f64>>,
     /// Share of the likelihood's mean information that informed coordinates take; none: chosen.
     pub information_share: Option<f64>,
 }
@@ -90,6 +93,7 @@ impl Default for Settings {
             tilt: true,
             most_steps: 1000,
             field_memory: 256 << 20,
+            exceed: None,
             information_share: None,
         }
     }

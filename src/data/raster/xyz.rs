@@ -69,7 +69,7 @@ impl Axis {
         let step = gaps.fold(f64::INFINITY, f64::min);
         let steps = ((last - first) / step).round();
         // Spread over the whole length, or a rounded step would drift.
-        (steps >= 1.0 && steps < 1e6).then(|| Axis {
+        (1.0..1e6).contains(&steps).then(|| Axis {
             first,
             step: (last - first) / steps,
             count: steps as usize + 1,

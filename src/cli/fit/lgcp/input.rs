@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[command(next_help_heading = "Data")]
 pub(crate) struct Input {
     /// Points: a CSV with columns x and y, or a GeoJSON layer of points
-    #[arg(long, value_name = "FILE", required_unless_present = "counts")]
+    #[arg(long, value_name = "FILE")]
     pub(super) points: Option<PathBuf>,
     /// Counts instead of points: a CSV with columns i, j, y: row, column (from 0) and count of each cell; empty or NA where
     /// not observed
@@ -61,8 +61,16 @@ pub(crate) struct LgcpData {
     pub(crate) window: Window,
     /// Covariates on the grid.
     pub(crate) covariates: Vec<Covariate>,
+    /// Cells of which no map can be made, because a covariate is missing there.
+    pub(crate) unmapped: Vec<usize>,
     /// What the user should know about the input.
     pub(crate) notes: Vec<String>,
+}
+
+impl LgcpData {
+    fn new(counts: Counts, places: Option<Vec<(f64, f64)>>, window: Window) -> Self {
+        Self { counts, places, window, covariates: vec![], unmapped: vec![], notes: vec![] }
+    }
 }
 
 impl Input {
@@ -74,10 +82,11 @@ impl Input {
             (None, Some(counts)) => {
                 let counts = Counts::read(counts)?;
                 let window = Window::of_grid(counts.grid())?;
-                LgcpData { counts, places: None, window, covariates: vec![], notes: vec![] }
+                LgcpData::new(counts, None, window)
             }
             (None, None) => {
-                return Err(Error::input("data", "--points or --counts", "neither", "give one"));
+                let expected = "--points FILE or --counts FILE";
+                return Err(Error::input("fit lgcp", expected, "neither", "give one of them"));
             }
         };
         self.add_exposure(&mut data, &mut shared)?;
@@ -129,7 +138,7 @@ impl Input {
             ));
         }
         let Pattern { counts, inside, window, .. } = pattern;
-        Ok(LgcpData { counts, places: Some(inside), window, covariates: vec![], notes })
+        Ok(LgcpData { notes, ..LgcpData::new(counts, Some(inside), window) })
     }
 
     fn check_degrees(
@@ -238,6 +247,7 @@ impl Input {
             let (covariate, missing) = Covariate::new(name, &raster, &data.counts)?;
             if !missing.is_empty() {
                 let lost = data.counts.hide(&missing)?;
+                data.unmapped.extend(&missing);
                 data.notes.push(format!(
                     "{name} is missing in {} cells with {lost} points; these cells count as not observed",
                     missing.len()

@@ -4,20 +4,23 @@ mod input;
 
 use input::{Input, LgcpData};
 
-use super::Job;
+use super::{Finished, Job};
 use crate::cli::failure::Failure;
 use crate::cli::options::{Common, KernelName};
 use crate::cli::screen::Screen;
 use clap::Args;
-use sshmc::data::{Counts, OutputDir};
+use sshmc::Error;
+use sshmc::data::OutputDir;
 use sshmc::model::{LgcpOptions, lgcp};
-use sshmc::report::{FieldMoments, draw_map};
+use sshmc::report::{FieldMoments, Level, LgcpRecord, Run, intensity_maps, write_fields};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
-Writes into DIR: summary.json; hyperparameters.csv (every draw of sigma, range and mu); field.csv (i, j, posterior mean
-and sd of the log intensity, per unit of map area and exposure); field_mean.svg, the map.
+Writes into DIR: report.html, to be read first; maps/ (GeoTIFF and PNG of the intensity's mean, sd, quantiles and exceedance
+probabilities, per unit of map area and exposure); summary.json; hyperparameters.csv (every draw of sigma, range, mu and the
+covariates' coefficients); field.csv (i, j, posterior mean and sd of the log intensity); fields.npy (draws of it); and what
+was fitted: counts.csv, window.geojson, points.csv, run.json.
 
 Examples:
   sshmc fit lgcp --points events.csv --window region.geojson --out events-fit
@@ -38,11 +41,19 @@ pub(crate) struct Lgcp {
     /// Correlation function of the log intensity
     #[arg(long, value_enum, default_value_t = KernelName::Exponential, help_heading = "Model")]
     kernel: KernelName,
+    /// Level of the intensity whose exceedance is mapped: a number, or 2x for twice the mean; may be repeated
+    #[arg(long, value_name = "LEVEL", default_value = "2x", help_heading = "Output")]
+    exceed: Vec<String>,
     #[command(flatten)]
     common: Common,
 }
 
 impl Lgcp {
+    /// Sets the command that is written down, where another one was typed.
+    pub(crate) fn set_command(&mut self, command: String) {
+        self.common.command = Some(command);
+    }
+
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let data = self.input.read().map_err(Failure::preparing)?;
         let options = LgcpOptions {
@@ -57,12 +68,30 @@ impl Lgcp {
         }
         let files = self.input.files();
         let inputs: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
-        let job = Job::prepare(model, self.subject(&data), &self.common, &inputs)?;
+        let mut job = Job::prepare(model, self.subject(&data), &self.common, &inputs)?;
+        let (record, levels) = self.record(&data).map_err(Failure::preparing)?;
+        job.settings.exceed = Some(levels.iter().map(|level| level.value).collect());
+        job.lgcp = Some(record);
         let quiet = self.common.quiet;
-        job.run(&mut Screen::open(quiet), quiet, |_, field, output| {
-            write_data(&data, output)?;
-            write_field(&data.counts, field, output)
-        })
+        job.run(&mut Screen::open(quiet), quiet, |run| write_files(&data, &levels, run))
+    }
+
+    /// What is written down about grid and levels, and the levels.
+    fn record(&self, data: &LgcpData) -> sshmc::Result<(LgcpRecord, Vec<Level>)> {
+        let (counts, grid) = (&data.counts, data.counts.grid());
+        let mean = counts.mean_intensity();
+        let levels = parse_levels(&self.exceed, mean)?;
+        let record = LgcpRecord {
+            rows: grid.rows(),
+            columns: grid.columns(),
+            cell: grid.cell(),
+            origin: grid.origin(),
+            unmapped: data.unmapped.clone(),
+            mean_intensity: mean,
+            levels: self.exceed.clone(),
+            held_out: None,
+        };
+        Ok((record, levels))
     }
 
     fn subject(&self, data: &LgcpData) -> String {
@@ -85,6 +114,37 @@ impl Lgcp {
     }
 }
 
+/// Reads levels as they are typed.
+pub(crate) fn parse_levels(texts: &[String], mean: f64) -> sshmc::Result<Vec<Level>> {
+    let parse = |text: &String| {
+        Level::parse(text, mean).ok_or_else(|| {
+            let remedy = "write for instance --exceed 0.5, or --exceed 2x for twice the mean";
+            Error::input("--exceed", "a positive intensity", text, remedy)
+        })
+    };
+    texts.iter().map(parse).collect()
+}
+
+/// Writes the data, the field and the maps.
+fn write_files(data: &LgcpData, levels: &[Level], run: &Finished<'_>) -> sshmc::Result<()> {
+    let (counts, output) = (&data.counts, run.output);
+    let grid = counts.grid();
+    write_data(data, output)?;
+    let key = |site| {
+        let (i, j) = grid.position(site);
+        format!("{i},{j}")
+    };
+    let field = FieldMoments::new(run.fit);
+    output.write_with("field.csv", |file| field.write_csv("i,j", key, file))?;
+    write_fields(run.fit, &[grid.rows(), grid.columns()], output)?;
+    let written = Run::open(output.staging())?.lgcp()?;
+    let marks = written.marks();
+    let frame = written.frame(&marks);
+    let chains: Vec<_> = run.fit.chains.iter().map(|chain| &chain.field).collect();
+    let maps = intensity_maps(&chains, levels, &written.shown);
+    maps.iter().try_for_each(|map| map.write(&frame, output))
+}
+
 /// Writes what was fitted: the counts, the window, and the points inside it if they are known.
 fn write_data(data: &LgcpData, output: &OutputDir) -> sshmc::Result<()> {
     output.write_with("counts.csv", |file| data.counts.write(file))?;
@@ -94,18 +154,4 @@ fn write_data(data: &LgcpData, output: &OutputDir) -> sshmc::Result<()> {
         writeln!(file, "x,y")?;
         places.iter().try_for_each(|(x, y)| writeln!(file, "{x:?},{y:?}"))
     })
-}
-
-/// Writes the field as a table and as a map.
-pub(crate) fn write_field(
-    counts: &Counts,
-    field: &FieldMoments,
-    output: &OutputDir,
-) -> sshmc::Result<()> {
-    let key = |site| {
-        let (i, j) = counts.grid().position(site);
-        format!("{i},{j}")
-    };
-    output.write_with("field.csv", |file| field.write_csv("i,j", key, file))?;
-    output.write_text("field_mean.svg", &draw_map(counts, field)?)
 }

@@ -25,8 +25,8 @@ pub use ar1::Ar1;
 pub use covariance::{Covariance, Stationary};
 pub use dense::Dense;
 pub use groups::Groups;
+pub(crate) use spectral::{Eigenvalues, Transform, expand, fold, variance};
 pub use spectral::{Embedding, Kernel, Spectral, SpectralFactor, SpectrumTable, Torus};
-pub(crate) use spectral::{Transform, expand, fold};
 
 use crate::error::{Error, Result};
 use nalgebra::DMatrix;

@@ -10,7 +10,9 @@ mod table;
 mod torus;
 
 pub use factor::SpectralFactor;
+pub(crate) use factor::variance;
 pub use kernel::Kernel;
+pub(crate) use table::Eigenvalues;
 pub use table::{Embedding, SpectrumTable};
 pub use torus::Torus;
 pub(crate) use torus::{Transform, expand, fold};
@@ -74,12 +76,15 @@ impl Spectral {
 
     /// The largest eigenvalue of Σ(w), the variance of the field's smoothest mode; zero outside the model.
     pub fn largest_variance(&self, w: &[f64]) -> f64 {
-        let n = self.torus.half1() * self.torus.half2();
-        let (mut s, mut ds) = (vec![0.0; n], vec![0.0; n]);
-        if !self.table.evaluate(w[1] - self.cell.ln(), &mut s, &mut ds) {
-            return 0.0;
+        let Some(eigenvalues) = self.table.at(w[1] - self.cell.ln()) else { return 0.0 };
+        let width = self.torus.half1();
+        let (mut s, mut ds) = (vec![0.0; width], vec![0.0; width]);
+        let mut largest = 0.0f64;
+        for k2 in 0..self.torus.half2() {
+            eigenvalues.write_row(k2, &mut s, &mut ds);
+            largest = s.iter().fold(largest, |most, &v| most.max(v));
         }
-        (2.0 * w[0]).exp() * s.into_iter().fold(0.0, f64::max)
+        (2.0 * w[0]).exp() * largest
     }
 
     /// The eigenvalue table.

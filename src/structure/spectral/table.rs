@@ -10,7 +10,6 @@
 use super::images::Images;
 use super::kernel::Kernel;
 use super::torus::{Torus, Transform};
-use crate::numeric::vectorised;
 use nalgebra::{SMatrix, SVector};
 use std::f64::consts::PI;
 use std::sync::OnceLock;
@@ -66,31 +65,19 @@ impl SpectrumTable {
         self.panels.iter().filter(|p| p.get().is_some()).count()
     }
 
-    /// Writes S and ∂S/∂(log ℓ) on the quarter spectrum; false if ℓ is longer than the table reaches.
-    pub(crate) fn evaluate(&self, log_range: f64, s: &mut [f64], ds: &mut [f64]) -> bool {
+    /// The eigenvalues at one range, to be read row by row; none if ℓ is longer than the table reaches.
+    pub(crate) fn at(&self, log_range: f64) -> Option<Eigenvalues<'_>> {
         if !log_range.is_finite() || log_range > self.longest.ln() {
-            return false;
+            return None;
         }
         let position = (log_range - SHORTEST.ln()) / (2.0 * HALF_WIDTH);
         if position < 0.0 {
-            s.fill(1.0);
-            ds.fill(0.0);
-            return true;
+            return Some(Eigenvalues { t: 0.0, panel: None });
         }
         let index = (position as usize).min(self.panels.len() - 1);
         let t = 2.0 * (position - index as f64) - 1.0;
         let panel = self.panels[index].get_or_init(|| self.build(index));
-        let width = self.torus.half1();
-        vectorised(
-            #[inline(always)]
-            || {
-                let rows = s.chunks_exact_mut(width).zip(ds.chunks_exact_mut(width));
-                for ((s, ds), c) in rows.zip(panel.chunks_exact(NODES * width)) {
-                    horner(t, c, s, ds);
-                }
-            },
-        );
-        true
+        Some(Eigenvalues { t, panel: Some(panel) })
     }
 
     /// Fits the polynomials of one panel.
@@ -165,6 +152,31 @@ impl SpectrumTable {
     }
 }
 
+/// The eigenvalues at one range.
+#[derive(Clone, Copy)]
+pub(crate) struct Eigenvalues<'a> {
+    t: f64,
+    /// Coefficients of the panel's polynomials; none for white noise.
+    panel: Option<&'a [f64]>,
+}
+
+impl Eigenvalues<'_> {
+    /// Writes S and ∂S/∂(log ℓ) of row k₂ of the quarter spectrum.
+    #[inline(always)]
+    pub(crate) fn write_row(&self, k2: usize, s: &mut [f64], ds: &mut [f64]) {
+        match self.panel {
+            None => {
+                s.fill(1.0);
+                ds.fill(0.0);
+            }
+            Some(panel) => {
+                let block = NODES * s.len();
+                horner(self.t, &panel[k2 * block..(k2 + 1) * block], s, ds);
+            }
+        }
+    }
+}
+
 /// Value and derivative (in log ℓ) of a row of polynomials by Horner's rule.
 #[inline(always)]
 fn horner(t: f64, coefficients: &[f64], s: &mut [f64], ds: &mut [f64]) {
@@ -196,7 +208,10 @@ mod tests {
             let n = torus.half1() * torus.half2();
             let (mut s, mut ds) = (vec![f64::NAN; n], vec![f64::NAN; n]);
             for range in [0.03, 0.4, 1.0, 3.3, 17.0, 39.0f64] {
-                assert!(table.evaluate(range.ln(), &mut s, &mut ds));
+                let rows =
+                    s.chunks_exact_mut(torus.half1()).zip(ds.chunks_exact_mut(torus.half1()));
+                let at = table.at(range.ln()).unwrap();
+                rows.enumerate().for_each(|(k2, (s, ds))| at.write_row(k2, s, ds));
                 let h = 1e-4;
                 let (want, up, down) = (
                     table.eigenvalues(range),
@@ -221,8 +236,8 @@ mod tests {
                     );
                 }
             }
-            assert!(!table.evaluate(41f64.ln(), &mut s, &mut ds), "past the end");
-            assert!(!table.evaluate(f64::NAN, &mut s, &mut ds));
+            assert!(table.at(41f64.ln()).is_none(), "past the end");
+            assert!(table.at(f64::NAN).is_none());
         }
     }
 

@@ -112,14 +112,11 @@ fn volume(edge: bool, share: &[f64], slope: &[f64]) -> [f64; 3] {
     let fours = inner.len() / 4;
     let [p, q, r, t] = std::array::from_fn(|i| &share[1 + i * fours..1 + (i + 1) * fours]);
     let rest = inner.start + 4 * fours..inner.end;
-    let logs = inline::sum_over(fours, |k| ln(p[k] * q[k] * r[k] * t[k]))
+    let logs = inline::sum_of([p, q, r, t], |[p, q, r, t]| ln(p * q * r * t))
         + rest.map(|k| ln(share[k])).sum::<f64>();
     let (a, d) = (&share[inner.clone()], &slope[inner]);
-    let sums = [
-        -logs,
-        inline::sum_over(a.len(), |k| 1.0 - a[k]),
-        inline::sum_over(a.len(), |k| (1.0 - a[k]) * d[k]),
-    ];
+    let sums =
+        [-logs, inline::sum_of([a], |[a]| 1.0 - a), inline::sum_of([a, d], |[a, d]| (1.0 - a) * d)];
     let at_ends = [
         ends.map(|k| -ln(share[k])),
         ends.map(|k| 1.0 - share[k]),
@@ -154,20 +151,17 @@ fn scale_in(
     let n = z.len();
     let (root, share, e, x) = (&root[..n], &share[..n], &mut e[..n], &mut x[..n]);
     if s.is_empty() {
-        inline::sum_over(n, |i| {
-            e[i] = z[i];
-            x[i] = norm * (root[i] * z[i]);
-            share[i] * z[i] * z[i]
-        })
+        e.copy_from_slice(z);
     } else {
         let s = &s[..n];
-        inline::sum_over(n, |i| {
-            let shifted = root[i] * s[i] + z[i];
-            e[i] = shifted;
-            x[i] = norm * (root[i] * shifted);
-            share[i] * shifted * shifted
-        })
+        for i in 0..n {
+            e[i] = root[i] * s[i] + z[i];
+        }
     }
+    for i in 0..n {
+        x[i] = norm * (root[i] * e[i]);
+    }
+    inline::sum_of([share, e], |[a, e]| a * e * e)
 }
 
 /// y = T(norm × g) + a e, and P = y(e + Ts) − e², where Ts = e − z.
@@ -192,7 +186,8 @@ fn scale_out(
 }
 
 impl SpectralChart {
-    /// Moves row k₂ to the eigenvalues, scales z into the spectrum there and returns the least V and Σ a e².
+    /// Moves row k₂ to the eigenvalues, scales z into the spectrum there and returns whether all V are positive,
+    /// and Σ a e².
     #[inline(always)]
     fn forward_row(
         &mut self,
@@ -200,12 +195,12 @@ impl SpectralChart {
         variance: f64,
         k2: usize,
         z: &[f64],
-    ) -> (f64, f64) {
+    ) -> (bool, f64) {
         let torus = self.torus();
         let edge = torus.is_edge(k2);
         let range = torus.row(k2);
         let n = range.len();
-        let least = self.factor.set_row(at, variance, k2);
+        let positive = self.factor.set_row(at, variance, k2);
         if self.factor.kappa() > 0.0 {
             let row = k2 * torus.half1()..(k2 + 1) * torus.half1();
             let sums = volume(edge, &self.factor.share[row.clone()], &self.factor.slope[row]);
@@ -224,7 +219,7 @@ impl SpectralChart {
             let norm = self.transform.into_spectrum();
             scale_in(z, s, (root, share), norm, e, self.transform.parts(k2))
         };
-        (least, quadratic)
+        (positive, quadratic)
     }
 
     /// Scales row k₂ out of the spectrum into `by_z` and returns Σ a P and Σ a P S'/S.
@@ -267,7 +262,8 @@ impl SpectralChart {
                 let width = torus.half1();
                 expand(torus.is_edge(k2), &self.factor.root[k2 * width..(k2 + 1) * width], root);
                 let (y, pull) = (&by_z[range.start..end], &pull[range.start..end]);
-                *by_c -= inline::sum_over(y.len(), |i| y[i] * root[i] * pull[i]);
+                let root = &root[..y.len()];
+                *by_c -= inline::sum_of([y, root, pull], |[y, t, pull]| y * t * pull);
             }
         }
     }
@@ -280,16 +276,16 @@ impl Chart for SpectralChart {
         let variance = variance(w);
         self.set_shift(c);
         self.volume = [0.0; 3];
-        let (mut least, mut quadratic) = (variance, 0.0);
+        let (mut positive, mut quadratic) = (variance.is_finite(), 0.0);
         for k2 in 0..self.torus().half2() {
-            let (v, q) = vectorised(
+            let (row_positive, row_quadratic) = vectorised(
                 #[inline(always)]
                 || self.forward_row(&at, variance, k2, z),
             );
-            least = least.min(v);
-            quadratic += q;
+            positive &= row_positive;
+            quadratic += row_quadratic;
         }
-        if !(least > 0.0 && variance.is_finite()) {
+        if !positive {
             return f64::INFINITY;
         }
         self.transform.synthesise(sites);

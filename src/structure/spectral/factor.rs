@@ -67,9 +67,10 @@ impl SpectralFactor {
         w[1] - self.log_cell
     }
 
-    /// Moves row k₂ of the quarter spectrum to these eigenvalues times `variance`, and returns the least of its V.
+    /// Moves row k₂ of the quarter spectrum to these eigenvalues times `variance`, and tells whether all of its V
+    /// are positive.
     #[inline(always)]
-    pub(crate) fn set_row(&mut self, at: &Eigenvalues<'_>, variance: f64, k2: usize) -> f64 {
+    pub(crate) fn set_row(&mut self, at: &Eigenvalues<'_>, variance: f64, k2: usize) -> bool {
         let width = self.torus.half1();
         let row = k2 * width..(k2 + 1) * width;
         let slope = &mut self.slope[row.clone()];
@@ -77,7 +78,7 @@ impl SpectralFactor {
         let share = &mut self.share[row];
         at.write_row(k2, root, slope);
         let information = self.kappa * variance;
-        let mut least = [f64::INFINITY; 4];
+        let mut degenerate = 0u64;
         for k in 0..width {
             // One division for both a = 1/(1 + κλ) and S'/S.
             let s = root[k];
@@ -88,9 +89,9 @@ impl SpectralFactor {
             slope[k] *= excess * inverse;
             share[k] = a;
             root[k] = v.sqrt();
-            least[k % 4] = least[k % 4].min(v);
+            degenerate += u64::from(v.is_nan() || v <= 0.0);
         }
-        least.into_iter().fold(f64::INFINITY, f64::min)
+        degenerate == 0
     }
 
     /// out = v times the quarter-spectrum `values`, or divided by them.
@@ -138,14 +139,14 @@ impl Factor for SpectralFactor {
         let table = self.table.clone();
         let Some(at) = table.at(self.log_range(w)) else { return false };
         let variance = variance(w);
-        let mut least = variance;
+        let mut positive = variance.is_finite();
         for k2 in 0..self.torus.half2() {
-            least = least.min(crate::numeric::vectorised(
+            positive &= crate::numeric::vectorised(
                 #[inline(always)]
                 || self.set_row(&at, variance, k2),
-            ));
+            );
         }
-        least > 0.0 && variance.is_finite()
+        positive
     }
 
     fn log_det(&self) -> f64 {

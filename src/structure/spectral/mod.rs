@@ -58,6 +58,22 @@ impl Spectral {
         Ok(Self { torus, cell, table })
     }
 
+    /// Whether a smaller torus could serve shorter ranges: the kernel is periodised and the torus twice the window's size.
+    pub fn can_shrink(&self) -> bool {
+        self.table.embedding() == Embedding::Periodised
+            && self.torus == Torus::around(self.torus.rows, self.torus.columns)
+    }
+
+    /// The same field with the kernel periodised on the smallest torus that leaves a margin of this share of the window's
+    /// longer side.
+    pub fn with_margin(&self, share: f64) -> Self {
+        let torus = Torus::with_margin(self.torus.rows, self.torus.columns, share);
+        let table = &self.table;
+        let table =
+            SpectrumTable::new(torus, table.kernel(), Embedding::Periodised, table.longest());
+        Self { torus, cell: self.cell, table: Arc::new(table) }
+    }
+
     /// Window and torus.
     pub fn torus(&self) -> Torus {
         self.torus

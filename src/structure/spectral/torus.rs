@@ -34,6 +34,12 @@ impl Torus {
         Self { rows, columns, p1: friendly(2 * rows), p2: friendly(2 * columns) }
     }
 
+    /// The smallest friendly torus that leaves a margin of this share of the window's longer side.
+    pub fn with_margin(rows: usize, columns: usize, share: f64) -> Self {
+        let margin = (share * rows.max(columns) as f64).ceil() as usize;
+        Self { rows, columns, p1: friendly(rows + margin), p2: friendly(columns + margin) }
+    }
+
     /// Number of latents, n.
     pub fn dim(&self) -> usize {
         self.p1 * self.p2
@@ -42,6 +48,11 @@ impl Torus {
     /// Number of cells of the window.
     pub fn sites(&self) -> usize {
         self.rows * self.columns
+    }
+
+    /// The share of the torus that the window is.
+    pub fn observed(&self) -> f64 {
+        self.sites() as f64 / self.dim() as f64
     }
 
     /// Rows of the quarter spectrum: k₂ = 0 … P₂/2.

@@ -1,5 +1,6 @@
 //! Runs chains: where they start, how they warm up, and the one loop over transitions.
 
+mod pilot;
 mod run;
 mod settings;
 mod start;

@@ -6,7 +6,7 @@ use input::{Input, LgcpData};
 
 use super::{Finished, Job};
 use crate::cli::failure::Failure;
-use crate::cli::options::{Common, KernelName};
+use crate::cli::options::{Common, KernelName, TorusSize};
 use crate::cli::screen::Screen;
 use clap::Args;
 use sshmc::Error;
@@ -41,6 +41,9 @@ pub(crate) struct Lgcp {
     /// Correlation function of the log intensity
     #[arg(long, value_enum, default_value_t = KernelName::Exponential, help_heading = "Model")]
     kernel: KernelName,
+    /// Torus around the window: as small as a pilot run shows the range to allow, or twice the window
+    #[arg(long, value_enum, default_value_t = TorusSize::Auto, help_heading = "Model")]
+    torus: TorusSize,
     /// Level of the intensity whose exceedance is mapped: a number, or 2x for twice the mean; may be repeated
     #[arg(long, value_name = "LEVEL", default_value = "2x", help_heading = "Output")]
     exceed: Vec<String>,
@@ -71,6 +74,7 @@ impl Lgcp {
         let mut job = Job::prepare(model, self.subject(&data), &self.common, &inputs)?;
         let (record, levels) = self.record(&data).map_err(Failure::preparing)?;
         job.settings.exceed = Some(levels.iter().map(|level| level.value).collect());
+        job.settings.small_torus = self.torus == TorusSize::Auto;
         job.lgcp = Some(record);
         let quiet = self.common.quiet;
         job.run(&mut Screen::open(quiet), quiet, |run| write_files(&data, &levels, run))

@@ -1,6 +1,8 @@
 //! Turns a finished run into what a person or a program reads.
 
+mod compare;
 mod files;
+mod forecast;
 mod intensity;
 mod map;
 mod numbers;
@@ -11,7 +13,9 @@ mod summary;
 mod text;
 mod volatility;
 
+pub use compare::{Pair, Scores, compare_posteriors, compare_scores};
 pub use files::{FieldMoments, csv_field, write_draws};
+pub use forecast::{CellPrediction, Forecast, forecast, predict_cells};
 pub use intensity::{Level, exceedance_map, intensity_maps};
 pub use map::{Map, MapFrame, MapKind};
 pub use page::page;

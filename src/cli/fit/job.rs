@@ -80,8 +80,19 @@ impl Job {
         common: &Common,
         inputs: &[&Path],
     ) -> Result<Self, Failure> {
+        Self::prepare_in(model, subject, common, inputs, None)
+    }
+
+    /// The same with a directory other than the one the options name.
+    pub(crate) fn prepare_in(
+        model: Model,
+        subject: String,
+        common: &Common,
+        inputs: &[&Path],
+        directory: Option<PathBuf>,
+    ) -> Result<Self, Failure> {
         let settings = common.settings().map_err(Failure::preparing)?;
-        let shown = common.directory(model.name());
+        let shown = directory.unwrap_or_else(|| common.directory(model.name()));
         keep_inputs(&shown, inputs).map_err(Failure::preparing)?;
         let output = OutputDir::create(&shown).map_err(Failure::preparing)?;
         let command = common.command.clone().unwrap_or_else(command_line);
@@ -103,7 +114,7 @@ impl Job {
         screen: &mut Screen,
         quiet: bool,
         write: impl FnOnce(&Finished<'_>) -> sshmc::Result<()>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Summary, Failure> {
         self.introduce(screen).map_err(Failure::printing)?;
         let begun = Instant::now();
         let bar = Bar::open(&self.model, &self.settings, quiet);
@@ -141,7 +152,8 @@ impl Job {
             "\nDone in {seconds:.1} s. Results are in {}\nOpen {} in a browser.\n",
             self.shown.display(),
             self.shown.join("report.html").display()
-        ))
+        ))?;
+        Ok(summary)
     }
 
     /// Says what is about to be fitted.

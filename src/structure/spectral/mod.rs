@@ -4,6 +4,7 @@
 //! The window's cells are the observed ones; the rest of the torus are latents like masked cells.
 
 mod factor;
+mod images;
 mod kernel;
 mod table;
 mod torus;

@@ -7,6 +7,7 @@
 //! the kernel, is what is sampled: value and derivative belong to the same polynomial. A panel is built when it is first
 //! visited and then shared by all chains.
 
+use super::images::Images;
 use super::kernel::Kernel;
 use super::torus::{Torus, Transform};
 use crate::numeric::vectorised;
@@ -128,7 +129,7 @@ impl SpectrumTable {
     /// The correlation with cell (0, 0) on the whole torus.
     pub(crate) fn correlation(&self, range: f64) -> Vec<f64> {
         let Torus { p1, p2, .. } = self.torus;
-        let quarter = self.quarter(range);
+        let quarter = self.images().quarter(range);
         let variance = quarter[0];
         let mut full = vec![0.0; p1 * p2];
         for i in 0..p1 {
@@ -140,43 +141,8 @@ impl SpectrumTable {
         full
     }
 
-    /// The embedded kernel at every lag within half the torus, before it is scaled to variance one.
-    fn quarter(&self, range: f64) -> Vec<f64> {
-        let width = self.torus.half1();
-        let mut quarter = vec![0.0; width * self.torus.half2()];
-        self.each_image(range, |a, b| {
-            for (j, line) in quarter.chunks_exact_mut(width).enumerate() {
-                add_image(self.kernel, range, a, j as f64 + b, line);
-            }
-        });
-        quarter
-    }
-
-    /// The same at one lag.
-    fn at_lag(&self, i: f64, j: f64, range: f64) -> f64 {
-        let mut sum = [0.0];
-        self.each_image(range, |a, b| add_image(self.kernel, range, i + a, j + b, &mut sum));
-        sum[0]
-    }
-
-    /// Calls `visit` with the offset of every image that counts: only the origin if the embedding is exact.
-    fn each_image(&self, range: f64, mut visit: impl FnMut(f64, f64)) {
-        let reach = self.kernel.reach() * range;
-        let (p1, p2) = (self.torus.p1 as f64, self.torus.p2 as f64);
-        let images = match self.embedding {
-            Embedding::Exact => (0, 0),
-            Embedding::Periodised => ((reach / p1).ceil() as i64, (reach / p2).ceil() as i64),
-        };
-        for a in -images.0..=images.0 {
-            for b in -images.1..=images.1 {
-                let (y, x) = (a as f64 * p1, b as f64 * p2);
-                // Lags reach half the torus further in either direction; images beyond that are out of reach of all.
-                let nearest = (y.abs() - 0.5 * p1).max(0.0).hypot((x.abs() - 0.5 * p2).max(0.0));
-                if nearest < reach {
-                    visit(y, x);
-                }
-            }
-        }
+    fn images(&self) -> Images {
+        Images::new(self.torus, self.kernel, self.embedding == Embedding::Periodised)
     }
 
     /// The largest difference between the embedded and the planar correlation at any two cells of the window.
@@ -185,30 +151,18 @@ impl SpectrumTable {
             return 0.0;
         }
         let Torus { rows, columns, .. } = self.torus;
-        let variance = self.at_lag(0.0, 0.0, range);
+        let images = self.images();
+        let variance = images.at_lag(0.0, 0.0, range);
         // The difference is a sum over far images, smooth on the scale of the window: its edges and the origin bound it.
         let lags = (0..rows).map(|i| (i, columns - 1)).chain((0..columns).map(|j| (rows - 1, j)));
         lags.chain([(0, 0), (rows / 2, columns / 2), (0, columns / 2), (rows / 2, 0)])
             .map(|(i, j)| {
                 let (i, j) = (i as f64, j as f64);
                 let planar = self.kernel.correlation(i.hypot(j) / range);
-                (self.at_lag(i, j, range) / variance - planar).abs()
+                (images.at_lag(i, j, range) / variance - planar).abs()
             })
             .fold(0.0, f64::max)
     }
-}
-
-/// Adds the kernel at distances from (y, x), (y + 1, x), … to a line.
-fn add_image(kernel: Kernel, range: f64, y: f64, x: f64, line: &mut [f64]) {
-    vectorised(
-        #[inline(always)]
-        || {
-            for (i, sum) in line.iter_mut().enumerate() {
-                let y = y + i as f64;
-                *sum += kernel.correlation((x * x + y * y).sqrt() / range);
-            }
-        },
-    );
 }
 
 /// Value and derivative (in log ℓ) of a row of polynomials by Horner's rule.

@@ -6,11 +6,15 @@
 //!
 //! Arrays over chains are flat: hyperparameters of chain b are at b·m … (b+1)·m.
 
+mod choice;
 mod cpu;
+pub mod gpu;
 
+pub use choice::Device;
 pub use cpu::CpuLatents;
 
 use crate::coordinates::Coordinates;
+use crate::draws::FieldDraws;
 use crate::error::Result;
 
 /// The exact flow that moves the latents between two kicks.
@@ -26,6 +30,11 @@ pub enum Flow {
 pub trait Latents: Send {
     /// Number of chains.
     fn chains(&self) -> usize;
+
+    /// An error if the device has failed; what it returned since is worthless, and no proposal was accepted on it.
+    fn status(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Draws r ~ N(0, M(φ)) with the random numbers of this transition.
     fn refresh(&mut self, transition: u32, phi: &[f64]);
@@ -78,4 +87,21 @@ pub trait Latents: Send {
 
     /// The predictor of a chain at the sites.
     fn predictor(&mut self, chain: usize, out: &mut [f64]);
+
+    /// Names the sites whose draws [`Self::record`] keeps.
+    fn choose(&mut self, _sites: &[usize]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Adds every chain's current field to its record. A device may keep what it recorded until [`Self::finish`].
+    fn record(&mut self, draws: &mut [FieldDraws]);
+
+    /// Completes the records.
+    fn finish(&mut self, _draws: &mut [FieldDraws]) {}
+
+    /// Copies a chain's z and r and returns its coordinates, for an audit of its energies in f64; none on a device whose energies
+    /// are in f64 anyway.
+    fn point(&mut self, _chain: usize, _z: &mut [f64], _r: &mut [f64]) -> Option<Coordinates> {
+        None
+    }
 }

@@ -25,8 +25,8 @@ pub use ar1::Ar1;
 pub use covariance::{Covariance, Stationary};
 pub use dense::Dense;
 pub use groups::Groups;
-pub use spectral::{Embedding, Kernel, Spectral, SpectralFactor, SpectrumTable, Torus};
-pub(crate) use spectral::{Transform, expand, fold};
+pub use spectral::{Embedding, Kernel, Sides, Spectral, SpectralFactor, SpectrumTable, Torus};
+pub(crate) use spectral::{HALF_WIDTH, NODES, Place, Transform, expand, fold};
 
 use crate::error::{Error, Result};
 use nalgebra::DMatrix;

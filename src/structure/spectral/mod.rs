@@ -12,12 +12,23 @@ mod torus;
 pub use factor::SpectralFactor;
 pub use kernel::Kernel;
 pub use table::{Embedding, SpectrumTable};
+pub(crate) use table::{HALF_WIDTH, NODES, Place};
 pub use torus::Torus;
 pub(crate) use torus::{Transform, expand, fold};
 
 use super::Information;
 use crate::error::{Error, Result};
 use std::sync::Arc;
+
+/// Which sides a torus may have; either is at least twice as large as the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sides {
+    /// The smallest with no prime factor above 5.
+    #[default]
+    Smooth,
+    /// The smallest power of two: what a GPU's transforms need. A window whose sides are powers of two gets the same either way.
+    PowersOfTwo,
+}
 
 /// A stationary field on a grid; cheap to clone (the table is shared).
 #[derive(Clone, Debug)]
@@ -39,6 +50,18 @@ impl Spectral {
         kernel: Kernel,
         ranges: (f64, f64),
     ) -> Result<Self> {
+        Self::with_sides(rows, columns, cell, kernel, ranges, Sides::Smooth)
+    }
+
+    /// The same in a torus with sides of a chosen kind.
+    pub fn with_sides(
+        rows: usize,
+        columns: usize,
+        cell: f64,
+        kernel: Kernel,
+        ranges: (f64, f64),
+        sides: Sides,
+    ) -> Result<Self> {
         let ranges = (ranges.0 / cell, ranges.1 / cell);
         if rows == 0 || columns == 0 || !(cell > 0.0 && cell.is_finite()) {
             return Err(Error::input(
@@ -48,7 +71,10 @@ impl Spectral {
                 "give the grid a size",
             ));
         }
-        let torus = Torus::around(rows, columns);
+        let torus = match sides {
+            Sides::Smooth => Torus::around(rows, columns),
+            Sides::PowersOfTwo => Torus::around_in_powers_of_two(rows, columns),
+        };
         let longest = ranges.1.min(2.0 * rows.max(columns) as f64);
         let exact = ranges.1 <= longest && positive(torus, kernel, (ranges.0, longest));
         let embedding = if exact { Embedding::Exact } else { Embedding::Periodised };

@@ -16,9 +16,9 @@ use std::f64::consts::PI;
 use std::sync::OnceLock;
 
 /// Polynomial coefficients kept per eigenvalue and panel.
-const NODES: usize = 8;
+pub(crate) const NODES: usize = 8;
 /// Half the width of a panel in log ℓ.
-const HALF_WIDTH: f64 = 0.1;
+pub(crate) const HALF_WIDTH: f64 = 0.1;
 /// Below this many cells the correlation of neighbours is under 1e-20 and the field is white noise for f64.
 const SHORTEST: f64 = 0.02;
 
@@ -31,6 +31,20 @@ pub enum Embedding {
     /// The sum over all images, scaled to variance one: positive for every range, and within a stated bound of the
     /// planar kernel in the window.
     Periodised,
+}
+
+/// Where a range lies in a table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Place {
+    /// So short that every eigenvalue is one.
+    White,
+    /// At t, between −1 and 1, of a panel; the panel is 2 × [`HALF_WIDTH`] wide in log ℓ.
+    Panel {
+        /// The panel.
+        index: usize,
+        /// The place in it.
+        t: f64,
+    },
 }
 
 /// Eigenvalues of the correlation matrix on the quarter spectrum, for any range.
@@ -68,18 +82,13 @@ impl SpectrumTable {
 
     /// Writes S and ∂S/∂(log ℓ) on the quarter spectrum; false if ℓ is longer than the table reaches.
     pub(crate) fn evaluate(&self, log_range: f64, s: &mut [f64], ds: &mut [f64]) -> bool {
-        if !log_range.is_finite() || log_range > self.longest.ln() {
-            return false;
-        }
-        let position = (log_range - SHORTEST.ln()) / (2.0 * HALF_WIDTH);
-        if position < 0.0 {
+        let Some(place) = self.locate(log_range) else { return false };
+        let Place::Panel { index, t } = place else {
             s.fill(1.0);
             ds.fill(0.0);
             return true;
-        }
-        let index = (position as usize).min(self.panels.len() - 1);
-        let t = 2.0 * (position - index as f64) - 1.0;
-        let panel = self.panels[index].get_or_init(|| self.build(index));
+        };
+        let panel = self.panel(index);
         let width = self.torus.half1();
         vectorised(
             #[inline(always)]
@@ -91,6 +100,29 @@ impl SpectrumTable {
             },
         );
         true
+    }
+
+    /// Where a range lies in the table; none if it is longer than the table reaches.
+    pub(crate) fn locate(&self, log_range: f64) -> Option<Place> {
+        if !log_range.is_finite() || log_range > self.longest.ln() {
+            return None;
+        }
+        let position = (log_range - SHORTEST.ln()) / (2.0 * HALF_WIDTH);
+        if position < 0.0 {
+            return Some(Place::White);
+        }
+        let index = (position as usize).min(self.panels.len() - 1);
+        Some(Place::Panel { index, t: 2.0 * (position - index as f64) - 1.0 })
+    }
+
+    /// A panel's coefficients: for each row k₂ of the quarter spectrum [`NODES`] lines, powers of t from 0 up.
+    pub(crate) fn panel(&self, index: usize) -> &[f64] {
+        self.panels[index].get_or_init(|| self.build(index))
+    }
+
+    /// Number of panels, built or not.
+    pub(crate) fn panels(&self) -> usize {
+        self.panels.len()
     }
 
     /// Fits the polynomials of one panel.

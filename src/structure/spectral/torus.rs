@@ -34,6 +34,12 @@ impl Torus {
         Self { rows, columns, p1: friendly(2 * rows), p2: friendly(2 * columns) }
     }
 
+    /// The smallest torus at least twice as large as the window whose sides are powers of two, from 8 up.
+    pub fn around_in_powers_of_two(rows: usize, columns: usize) -> Self {
+        let side = |window: usize| (2 * window).next_power_of_two().max(8);
+        Self { rows, columns, p1: side(rows), p2: side(columns) }
+    }
+
     /// Number of latents, n.
     pub fn dim(&self) -> usize {
         self.p1 * self.p2

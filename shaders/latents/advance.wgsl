@@ -3,13 +3,14 @@
 @group(0) @binding(1) var<storage, read_write> state: array<f32>;
 @group(0) @binding(2) var<storage, read_write> sums: array<vec2f>;
 
+const SUMS: u32 = 1u;
+
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let b = group.y;
     let m = motion[b];
     zero = m.zero;
     let plane = CHAINS * STRIDE;
-    var square = vec2f(0.0);
     for (var i = group.x * WG + id.x; i < DIM; i += groups.x * WG) {
         let own = b * STRIDE + i;
         var r = state[2u * plane + own];
@@ -22,10 +23,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: v
             state[own] = z;
             state[2u * plane + own] = r;
         }
-        square = add(square, r * r);
+        tally(0u, r * r);
     }
-    let total = reduce(id.x, square);
+    reduce(id.x);
     if (id.x == 0u) {
-        sums[b * groups.x + group.x] = total;
+        sums[b * groups.x + group.x] = cells[0];
     }
 }

@@ -12,7 +12,6 @@
 @group(0) @binding(5) var<storage, read_write> sums: array<vec2f>;
 
 const SUMS: u32 = 7u;
-var<private> total: array<vec2f, SUMS>;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: vec3u) {
@@ -40,11 +39,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: v
             finish(p, b, k2, i, g);
         }
     }
-    for (var k = 0u; k < SUMS; k++) {
-        let sum = reduce(id.x, total[k]);
-        if (id.x == 0u) {
-            sums[(b * GROUPS + group.x) * SUMS + k] = sum;
-        }
+    reduce(id.x);
+    if (id.x < SUMS) {
+        sums[(b * GROUPS + group.x) * SUMS + id.x] = cells[id.x * WG];
     }
 }
 
@@ -57,9 +54,9 @@ fn finish(p: Prior, b: u32, k2: u32, i: u32, g: vec2f) {
     if (CENTRED != 0u) {
         let standard = z / lambda;
         state[plane + own] = g + standard;
-        tally(0u, z * standard);
-        tally(1u, -z * standard);
-        tally(2u, -z * standard * values.zw);
+        both(0u, z * standard);
+        both(1u, -z * standard);
+        both(2u, -z * standard * values.zw);
         return;
     }
     let a = 1.0 / (1.0 + p.kappa * lambda);
@@ -72,20 +69,21 @@ fn finish(p: Prior, b: u32, k2: u32, i: u32, g: vec2f) {
     let y = root * g + a * e;
     state[plane + own] = y;
     let weighted = a * (y * (2.0 * e - z) - e * e);
-    tally(0u, a * e * e);
-    tally(1u, weighted);
-    tally(2u, weighted * values.zw);
+    both(0u, a * e * e);
+    both(1u, weighted);
+    both(2u, weighted * values.zw);
     if (p.kappa > 0.0) {
         let gain = p.kappa * lambda;
-        tally(3u, vec2f(logarithm_1p(gain.x), logarithm_1p(gain.y)));
-        tally(4u, gain * a);
-        tally(5u, gain * a * values.zw);
+        both(3u, vec2f(logarithm_1p(gain.x), logarithm_1p(gain.y)));
+        both(4u, gain * a);
+        both(5u, gain * a * values.zw);
     }
     if (k2 == 0u && i == 0u) {
         total[6] = vec2f(y.x * root.x, 0.0);
     }
 }
 
-fn tally(k: u32, x: vec2f) {
-    total[k] = add(add(total[k], x.x), x.y);
+fn both(k: u32, x: vec2f) {
+    tally(k, x.x);
+    tally(k, x.y);
 }

@@ -10,8 +10,7 @@
 @group(0) @binding(4) var<storage, read_write> field: array<f32>;
 @group(0) @binding(5) var<storage, read_write> sums: array<vec2f>;
 
-var<private> misfit: vec2f;
-var<private> slope: vec2f;
+const SUMS: u32 = 2u;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: vec3u) {
@@ -58,14 +57,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: v
             work[at + 1u] = 0.5 * quarter_turn(v[k] - mirror);
         }
     }
-    let first = (b * GROUPS + group.x) * 2u;
-    let total = reduce(id.x, misfit);
-    if (id.x == 0u) {
-        sums[first] = total;
-    }
-    let gradient = reduce(id.x, slope);
-    if (id.x == 0u) {
-        sums[first + 1u] = gradient;
+    reduce(id.x);
+    if (id.x < SUMS) {
+        sums[(b * GROUPS + group.x) * SUMS + id.x] = cells[id.x * WG];
     }
 }
 
@@ -89,8 +83,8 @@ fn meet(p: Prior, b: u32, row: u32, column: u32, x: f32) -> f32 {
     let own = row * COLUMNS + column;
     let eta = p.mean_high + (x + p.mean_low);
     let s = site(sites[own], eta);
-    misfit = add(misfit, s.x);
-    slope = add(slope, s.y);
+    tally(0u, s.x);
+    tally(1u, s.y);
     field[b * WINDOW * COLUMNS + own] = select(x, eta, REPORT_MEAN != 0u);
     return s.y;
 }

@@ -88,6 +88,18 @@ pub trait Latents: Send {
     /// The predictor of a chain at the sites.
     fn predictor(&mut self, chain: usize, out: &mut [f64]);
 
+    /// Adds every chain's current point to running means that the device keeps, and says so; false if the caller has to keep them by
+    /// [`Self::latents_and_score`] and [`Self::predictor`], because that costs nothing here.
+    fn observe(&mut self) -> bool {
+        false
+    }
+
+    /// The means of a chain's observed latents, scores and predictors.
+    fn learnt(&mut self, _chain: usize, _x: &mut [f64], _g: &mut [f64], _eta: &mut [f64]) {}
+
+    /// Begins the means afresh with the next observation.
+    fn forget(&mut self) {}
+
     /// Names the sites whose draws [`Self::record`] keeps.
     fn choose(&mut self, _sites: &[usize]) -> Result<()> {
         Ok(())

@@ -161,9 +161,16 @@ impl<'a> Plan<'a> {
         for t in 0..settings.warmup {
             kernel.transition(t, &mut info);
             kernel.system.latents.status()?;
+            let looking = adapters.iter().any(Adapter::learns_field);
+            if looking && kernel.system.latents.observe() {
+                adapters.iter_mut().for_each(Adapter::rely_on_device);
+            }
             let mut changed = false;
             for (adapter, info) in adapters.iter_mut().zip(&info) {
                 changed |= adapter.update(t, kernel, info)?;
+            }
+            if adapters[0].ends_window(t) {
+                kernel.system.latents.forget();
             }
             if changed {
                 kernel.system.evaluate();

@@ -45,3 +45,30 @@ fn go(model: &Arc<Model>, coordinates: &Coordinates) {
     }
     gpu.status().unwrap();
 }
+
+#[test]
+fn timing() {
+    let model = cox(32, 32, None);
+    let n = model.structure().dim();
+    let chains: Vec<(u32, Vec<f64>)> = (0..4).map(|b| (b, normals(n, b))).collect();
+    let mut phi = Vec::new();
+    for _ in 0..4 {
+        phi.extend(model.start());
+    }
+    let coordinates = informed(&model, 0.7);
+    let mut gpu = device().latents(&model, &coordinates, &MassKind::Identity, 1, chains).unwrap();
+    let (mut v, mut dv) = (vec![0.0; 4], vec![0.0; 12]);
+    for _ in 0..3 {
+        gpu.evaluate(&phi, &mut v, &mut dv);
+    }
+    let t = std::time::Instant::now();
+    for _ in 0..100 {
+        gpu.evaluate(&phi, &mut v, &mut dv);
+    }
+    println!("{:?} per evaluation", t.elapsed() / 100);
+    let t = std::time::Instant::now();
+    for _ in 0..100 {
+        gpu.kinetic(&phi, &mut v, None);
+    }
+    println!("{:?} per kinetic", t.elapsed() / 100);
+}

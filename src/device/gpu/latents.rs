@@ -31,6 +31,9 @@ pub(super) trait Block: Send {
     /// Records the stages that move latents, evaluate them and leave the gradient in the state.
     fn evaluate<'a>(&'a self, recording: &mut Recording<'a>);
 
+    /// Records the stages that add the current point to the running means, at the hyperparameters last aimed at.
+    fn learn<'a>(&'a self, recording: &mut Recording<'a>);
+
     /// The buffers that hold sums after that, and how many bytes of each.
     fn sums(&self) -> Vec<(&wgpu::Buffer, u64)>;
 
@@ -60,6 +63,9 @@ pub(crate) struct GpuLatents {
     motion: Vec<Motion>,
     flowing: bool,
     draws: u64,
+    /// Points in the running means, and the constant part of their predictors.
+    observed: u64,
+    constants: Vec<f64>,
     w: Vec<f64>,
     dw: Vec<f64>,
 }
@@ -68,6 +74,8 @@ pub(crate) struct GpuLatents {
 struct Chain {
     coordinates: Coordinates,
     gradients: u64,
+    /// The constant part of the predictor.
+    constant: f64,
     phi: Vec<f64>,
     saved_phi: Vec<f64>,
 }
@@ -112,6 +120,8 @@ impl GpuLatents {
             motion,
             flowing: false,
             draws: 0,
+            observed: 0,
+            constants: vec![0.0; chains.len()],
             w: vec![0.0; m],
             dw: vec![0.0; m],
             chains: Vec::with_capacity(chains.len()),
@@ -120,6 +130,7 @@ impl GpuLatents {
             latents.chains.push(Chain {
                 coordinates: coordinates.clone(),
                 gradients: 0,
+                constant: 0.0,
                 phi: vec![0.0; m],
                 saved_phi: vec![0.0; m],
             });
@@ -171,6 +182,7 @@ impl GpuLatents {
             let coefficient: f64 =
                 self.model.mean().iter().map(|term| term.scale * self.w[term.hyperparameter]).sum();
             let constant = self.model.offset() + coefficient;
+            self.chains[b].constant = constant;
             let gpu = &self.state.gpu;
             inside.push(self.block.aim(gpu, b, &self.w[..p], constant, coefficient));
         }
@@ -434,6 +446,37 @@ impl Latents for GpuLatents {
             Ok((target, ..)) => out.copy_from_slice(target.predictor()),
             Err(_) => out.fill(f64::NAN),
         }
+    }
+
+    fn observe(&mut self) -> bool {
+        self.observed += 1;
+        let phi: Vec<f64> = self.chains.iter().flat_map(|chain| chain.phi.clone()).collect();
+        self.aim(&phi);
+        let weight = 1.0 / self.observed as f64;
+        for (mean, chain) in self.constants.iter_mut().zip(&self.chains) {
+            *mean += weight * (chain.constant - *mean);
+        }
+        self.motion.iter_mut().for_each(|m| m.accepted = 0);
+        weigh(&mut self.motion, self.observed);
+        self.state.upload_motion(&self.motion);
+        let mut recording = Recording::default();
+        self.block.learn(&mut recording);
+        self.field.reporting(&mut recording);
+        recording.submit(&self.state.gpu);
+        true
+    }
+
+    fn learnt(&mut self, chain: usize, x: &mut [f64], g: &mut [f64], eta: &mut [f64]) {
+        self.state.means(chain, x, g);
+        let mut squares = vec![0.0; eta.len()];
+        self.field.moments(chain, eta, &mut squares);
+        if !self.model.reports_mean() {
+            eta.iter_mut().for_each(|eta| *eta += self.constants[chain]);
+        }
+    }
+
+    fn forget(&mut self) {
+        self.observed = 0;
     }
 
     fn choose(&mut self, sites: &[usize]) -> Result<()> {

@@ -6,12 +6,12 @@
 //! | `sites` | inverse transforms of rows, likelihood and its gradient, forward transforms of rows |
 //! | `analyse` | forward transforms of columns, gradient in z, sums for potential and hyperparameters |
 
-use super::Gpu;
 use super::latents::{Block, Evaluation};
 use super::params::{SpectralPrior, split};
 use super::recording::Recording;
 use super::stage::{Bound, Constant, Spec, wgsl};
 use super::state::{State, total};
+use super::{Gpu, WIDE};
 use crate::error::{DeviceError, Result};
 use crate::likelihood::SiteTwin;
 use crate::structure::{HALF_WIDTH, NODES, Place, Spectral, Torus};
@@ -130,6 +130,8 @@ pub(super) struct SpectralBlock {
     synthesise: Bound,
     sites: Bound,
     analyse: Bound,
+    spectrum: Bound,
+    learn: Bound,
     /// √n: the first latent of a field that is one everywhere.
     constant: f64,
 }
@@ -184,7 +186,7 @@ impl SpectralBlock {
         let along_columns = gpu.buffer_of("twiddles", &twiddles(torus.p1))?;
         let along_rows = gpu.buffer_of("twiddles", &twiddles(torus.p2))?;
         let specs = specs(&layout, twin.wgsl.clone(), centred, reports_mean);
-        let [synthesise, meet, analyse] = specs;
+        let [synthesise, meet, analyse, evaluate, learn] = specs;
         let traffic = Traffic::new(&layout);
         let synthesise = Bound::new(
             gpu,
@@ -207,6 +209,20 @@ impl SpectralBlock {
             [columns_cut.groups, chains],
             traffic.analyse,
         )?;
+        let tabulate = Bound::new(
+            gpu,
+            &evaluate,
+            &[&prior, &table, &spectrum],
+            [layout.quarter().div_ceil(WIDE), chains],
+            traffic.spectrum,
+        )?;
+        let learn = Bound::new(
+            gpu,
+            &learn,
+            &[&state.motion, &prior, &spectrum, &state.state, &state.means],
+            [(torus.dim() / 2).div_ceil(WIDE), chains],
+            traffic.learn,
+        )?;
         Ok(Self {
             layout,
             spectral: spectral.clone(),
@@ -220,6 +236,8 @@ impl SpectralBlock {
             synthesise,
             sites: meet,
             analyse,
+            spectrum: tabulate,
+            learn,
             constant: (torus.dim() as f64).sqrt(),
         })
     }
@@ -230,6 +248,8 @@ struct Traffic {
     synthesise: u64,
     sites: u64,
     analyse: u64,
+    spectrum: u64,
+    learn: u64,
 }
 
 impl Traffic {
@@ -245,6 +265,8 @@ impl Traffic {
             sites: words(2 * work + 3 * sites),
             // eigenvalues, work, z and q read, y written.
             analyse: words(3 * n + 2 * quarter + work),
+            spectrum: words((NODES as u64 + 2) * quarter),
+            learn: words(7 * n + 2 * quarter),
         }
     }
 }
@@ -259,6 +281,7 @@ impl Block for SpectralBlock {
         let pull = f64::from(prior.kappa) * coefficient * self.constant;
         prior.first = (self.first[chain] - pull) as f32;
         prior.variance = (2.0 * w[0]).exp() as f32;
+        prior.mean_first = (coefficient * self.constant) as f32;
         prior.steepness = (1.0 / HALF_WIDTH) as f32;
         let table = self.spectral.table();
         let Some(place) = table.locate(w[1] - self.spectral.cell().ln()) else { return false };
@@ -286,6 +309,10 @@ impl Block for SpectralBlock {
 
     fn evaluate<'a>(&'a self, recording: &mut Recording<'a>) {
         recording.dispatch(&self.synthesise).dispatch(&self.sites).dispatch(&self.analyse);
+    }
+
+    fn learn<'a>(&'a self, recording: &mut Recording<'a>) {
+        recording.dispatch(&self.spectrum).dispatch(&self.learn);
     }
 
     fn sums(&self) -> Vec<(&wgpu::Buffer, u64)> {
@@ -322,13 +349,13 @@ fn twiddles(points: usize) -> Vec<[f32; 2]> {
         .collect()
 }
 
-/// The three stages: synthesise, sites, analyse.
+/// The stages: synthesise, sites, analyse; spectrum and learn.
 pub(super) fn specs(
     layout: &Layout,
     site: Cow<'static, str>,
     centred: bool,
     reports_mean: bool,
-) -> [Spec; 3] {
+) -> [Spec; 5] {
     let Torus { rows, columns, .. } = layout.torus;
     let norm = 1.0 / (layout.torus.dim() as f64).sqrt();
     let common = |cut: &Cut| -> Vec<(&'static str, Constant)> {
@@ -394,5 +421,35 @@ pub(super) fn specs(
         constants: common(&layout.columns_cut),
         read_only: vec![true, true, true, true, false, false],
     };
-    [synthesise, sites, analyse]
+    let wide = |mut constants: Vec<(&'static str, Constant)>| {
+        constants.retain(|(name, _)| *name != "WG");
+        constants.push(("WG", WIDE.into()));
+        constants
+    };
+    let spectrum = Spec {
+        name: "spectrum",
+        parts: [
+            wgsl!("spectral/prior.wgsl"),
+            wgsl!("spectral/table.wgsl"),
+            wgsl!("spectral/spectrum.wgsl"),
+        ]
+        .map(Cow::from)
+        .to_vec(),
+        constants: wide(common(&layout.columns_cut)),
+        read_only: vec![true, true, false],
+    };
+    let learn = Spec {
+        name: "learn",
+        parts: [
+            wgsl!("shared/motion.wgsl"),
+            wgsl!("spectral/prior.wgsl"),
+            wgsl!("spectral/kept.wgsl"),
+            wgsl!("spectral/learn.wgsl"),
+        ]
+        .map(Cow::from)
+        .to_vec(),
+        constants: wide(common(&layout.columns_cut)),
+        read_only: vec![true, true, true, true, false],
+    };
+    [synthesise, sites, analyse, spectrum, learn]
 }

@@ -28,6 +28,8 @@ pub(super) struct State {
     pub(super) motion: wgpu::Buffer,
     pub(super) state: wgpu::Buffer,
     saved: wgpu::Buffer,
+    /// Running means of the latents and of the sites' gradient, in the structure's basis: two planes.
+    pub(super) means: wgpu::Buffer,
     pub(super) squares: wgpu::Buffer,
     /// Workgroups that add up squares, for each chain.
     pub(super) groups: usize,
@@ -50,6 +52,7 @@ impl State {
         let motion = gpu.buffer("motion of the chains", (size_of::<Motion>() * chains) as u64)?;
         let state = gpu.buffer("latents of all chains", 4 * plane)?;
         let saved = gpu.buffer("saved latents of all chains", 2 * plane)?;
+        let means = gpu.buffer("means of the latents", 2 * plane)?;
         let squares = gpu.buffer("kinetic energies", 8 * (groups * chains) as u64)?;
         let bytes = 4 * (dim * chains) as u64;
         let spec = |name, parts: &[&'static str], read_only: &[bool]| {
@@ -85,6 +88,7 @@ impl State {
             motion,
             state,
             saved,
+            means,
             squares,
             groups,
             refresh,
@@ -139,6 +143,13 @@ impl State {
     /// The command that takes rejected chains back.
     pub(super) fn settling<'a>(&'a self, recording: &mut Recording<'a>) {
         recording.dispatch(&self.settle);
+    }
+
+    /// Reads a chain's mean latents and mean gradient.
+    pub(super) fn means(&self, chain: usize, x: &mut [f64], g: &mut [f64]) {
+        let own = 4 * (chain * self.stride) as u64;
+        fetch(&self.gpu, &self.means, own, x);
+        fetch(&self.gpu, &self.means, self.plane() + own, g);
     }
 
     /// Writes a chain's values of a plane.

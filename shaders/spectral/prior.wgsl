@@ -17,8 +17,6 @@ struct Prior {
     unused: u32,
 }
 
-const NODES: u32 = 8u;
-
 // Where the pair (k2, i) of a chain's latents lies. A row has N pairs, (Re, Im) of every frequency i; in the rows k2 = 0 and
 // HALF2 - 1, which are their own mirror image, it has N/2 pairs: first the two real frequencies 0 and N/2, then 0 < i < N/2.
 fn pair(k2: u32, i: u32) -> u32 {

@@ -106,7 +106,13 @@ pub trait Latents: Send {
     }
 
     /// Adds every chain's current field to its record. A device may keep what it recorded until [`Self::finish`].
-    fn record(&mut self, draws: &mut [FieldDraws]);
+    fn record(&mut self, draws: &mut [FieldDraws]) {
+        for (chain, draws) in draws.iter_mut().enumerate() {
+            let mut field = vec![0.0; draws.mean().len()];
+            self.field(chain, &mut field);
+            draws.record(&field);
+        }
+    }
 
     /// Completes the records.
     fn finish(&mut self, _draws: &mut [FieldDraws]) {}

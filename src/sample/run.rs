@@ -1,6 +1,7 @@
 //! Runs all chains of a fit and gathers what they recorded: on the CPU each on its own thread, on a GPU all in lockstep.
 
 use super::audit::{Auditor, EnergyAudit};
+use super::pilot::settle_torus;
 use super::settings::{CoordinateChoice, MassChoice, Settings};
 use super::start::start;
 use super::transition::{Info, Kernel, Tuning};
@@ -11,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::hamiltonian::{LatentMass, MassKind};
 use crate::integrate::{HyperMetric, Integrator, System};
 use crate::model::Model;
-use crate::structure::{Information, Structure};
+use crate::structure::{Information, Sides, Structure};
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
@@ -55,7 +56,13 @@ pub struct Fit {
 /// Fits a model: warms up and draws from its posterior, all chains in parallel.
 pub fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progress) -> Result<Fit> {
     settings.check()?;
-    let plan = Plan::new(model, settings)?;
+    let (model, pilot) = if settings.small_torus && settings.learns() && may_shrink(model, settings)
+    {
+        settle_torus(model)?
+    } else {
+        (model.clone(), 0)
+    };
+    let plan = Plan::new(&model, settings)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(settings.threads.unwrap_or(0))
         .build()
@@ -69,18 +76,22 @@ pub fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progress) -> 
         batches.into_par_iter().map(run).collect::<Result<Vec<_>>>()
     })?;
     let (chains, audits): (Vec<_>, Vec<_>) = batches.into_iter().unzip();
+    let mut chains: Vec<ChainDraws> = chains.into_iter().flatten().collect();
+    if let Some(first) = chains.first_mut() {
+        first.warmup_gradients += pilot;
+    }
     Ok(Fit {
         model: model.clone(),
         settings: settings.clone(),
         coordinates: plan.name,
         device: settings.device.name(),
-        chains: chains.into_iter().flatten().collect(),
+        chains,
         audit: audits.into_iter().flatten().reduce(EnergyAudit::worse),
     })
 }
 
 /// What all chains of a run share.
-struct Plan<'a> {
+pub(super) struct Plan<'a> {
     model: &'a Arc<Model>,
     settings: &'a Settings,
     coordinates: Coordinates,
@@ -94,7 +105,7 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn new(model: &'a Arc<Model>, settings: &'a Settings) -> Result<Self> {
+    pub(super) fn new(model: &'a Arc<Model>, settings: &'a Settings) -> Result<Self> {
         let (coordinates, learn) = choose_coordinates(model, settings);
         let mass = choose_mass(model, settings, &coordinates);
         let constant = LatentMass::new(model.structure(), &mass, &coordinates)?.is_identity();
@@ -127,7 +138,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Runs chains in lockstep from their starts to their last draws.
-    fn batch(&self, ids: &[u32], progress: &dyn Progress) -> Result<Record> {
+    pub(super) fn batch(&self, ids: &[u32], progress: &dyn Progress) -> Result<Record> {
         let mut kernel = self.kernel(ids)?;
         let begun = Instant::now();
         self.warm_up(ids, &mut kernel, progress)?;
@@ -297,9 +308,6 @@ const PATH: f64 = 2.0;
 const GRID_PATH: f64 = 1.6;
 /// On a grid the hyperparameters are tied to many latents and profit from moving faster than those.
 const GRID_SPEED: f64 = 1.5;
-/// Share of the likelihood's information a grid's coordinates take: its data are patchy, and where there are none the
-/// coordinates had better be the prior's.
-const GRID_SHARE: f64 = 0.2;
 
 /// Memory for field draws unless the user says how much.
 const FIELD_MEMORY: usize = 256 << 20;
@@ -312,13 +320,32 @@ fn field_memory(settings: &Settings) -> usize {
     settings.field_memory.unwrap_or(own)
 }
 
+/// A smaller torus of any sides would not do for a GPU.
+fn may_shrink(model: &Model, settings: &Settings) -> bool {
+    match model.structure() {
+        Structure::Spectral(field) => {
+            !settings.device.is_gpu() || field.sides() == Sides::PowersOfTwo
+        }
+        _ => true,
+    }
+}
+
 fn is_grid(model: &Model) -> bool {
     matches!(model.structure(), Structure::Spectral(_))
 }
 
+/// Share of the likelihood's information that coordinates take. On a grid less than all: where the torus has no data the
+/// coordinates had better be the prior's.
+fn information_share(model: &Model) -> f64 {
+    match model.structure() {
+        Structure::Spectral(spectral) => (0.8 * spectral.torus().observed()).min(0.5),
+        _ => 1.0,
+    }
+}
+
 /// The coordinates to start in, and the share of information to learn if they are to be learnt.
 fn choose_coordinates(model: &Model, settings: &Settings) -> (Coordinates, Option<f64>) {
-    let share = settings.information_share.unwrap_or(if is_grid(model) { GRID_SHARE } else { 1.0 });
+    let share = settings.information_share.unwrap_or_else(|| information_share(model));
     match settings.coordinates {
         CoordinateChoice::Centred => (Coordinates::Centred, None),
         CoordinateChoice::Whitened => (Coordinates::whitened(), None),

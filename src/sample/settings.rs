@@ -70,6 +70,8 @@ pub struct Settings {
     /// Memory for field draws kept for diagnosis, in bytes over all chains; none: 256 MiB, and on a GPU, where draws would have to
     /// travel, at most 1024 sites.
     pub field_memory: Option<usize>,
+    /// Whether a field on a grid may be put into a smaller torus if a pilot run shows that its range is short.
+    pub small_torus: bool,
     /// Share of the likelihood's mean information that informed coordinates take; none: chosen.
     pub information_share: Option<f64>,
 }
@@ -94,6 +96,7 @@ impl Default for Settings {
             tilt: true,
             most_steps: 1000,
             field_memory: None,
+            small_torus: true,
             information_share: None,
         }
     }
@@ -142,6 +145,11 @@ impl Settings {
             inside("information share", share, -1e-9, 1e6)?;
         }
         Ok(())
+    }
+
+    /// Whether coordinates are learnt.
+    pub(crate) fn learns(&self) -> bool {
+        matches!(self.coordinates, CoordinateChoice::Auto | CoordinateChoice::Informed)
     }
 
     /// The integrator for latents with constant or φ-dependent mass.

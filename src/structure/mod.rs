@@ -25,8 +25,10 @@ pub use ar1::Ar1;
 pub use covariance::{Covariance, Stationary};
 pub use dense::Dense;
 pub use groups::Groups;
+pub(crate) use spectral::{
+    Eigenvalues, HALF_WIDTH, NODES, Place, Transform, expand, fold, variance,
+};
 pub use spectral::{Embedding, Kernel, Sides, Spectral, SpectralFactor, SpectrumTable, Torus};
-pub(crate) use spectral::{HALF_WIDTH, NODES, Place, Transform, expand, fold};
 
 use crate::error::{Error, Result};
 use nalgebra::DMatrix;

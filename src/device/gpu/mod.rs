@@ -20,3 +20,6 @@ pub(crate) use latents::GpuLatents;
 const WORKGROUP: usize = 64;
 /// The same in stages that do not share memory; large, because a dispatch has at most 65535 workgroups.
 const WIDE: usize = 256;
+
+#[cfg(test)]
+mod shader_tests;

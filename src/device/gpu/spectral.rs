@@ -22,7 +22,7 @@ use std::f64::consts::TAU;
 const LATENT_SUMS: usize = 7;
 const SITE_SUMS: usize = 2;
 /// Panels of the table kept on the device if they fit: the posterior of a range rarely spans more.
-const SLOTS: usize = 24;
+const SLOTS: usize = 32;
 /// Invocations a workgroup has at least.
 const LEAST: usize = 64;
 
@@ -371,6 +371,7 @@ pub(super) fn specs(
             ("CHAINS", layout.chains.into()),
             ("PAIRS", (layout.torus.dim() / 2).into()),
             ("CENTRED", usize::from(centred).into()),
+            ("NODES", NODES.into()),
             ("NORM", norm.into()),
         ]
     };
@@ -452,4 +453,18 @@ pub(super) fn specs(
         read_only: vec![true, true, true, true, false],
     };
     [synthesise, sites, analyse, spectrum, learn]
+}
+
+/// The stages for a small problem, for tests that need no device.
+#[cfg(test)]
+pub(super) fn test_specs() -> Vec<Spec> {
+    let torus = Torus { rows: 30, columns: 21, p1: 64, p2: 128 };
+    let sites = [
+        wgsl!("site/poisson.wgsl"),
+        wgsl!("site/gaussian.wgsl"),
+        wgsl!("site/stochvol.wgsl"),
+        wgsl!("site/nothing.wgsl"),
+    ];
+    let all = sites.map(|site| specs(&Layout::new(torus, 3), site.into(), false, true));
+    all.into_iter().flatten().collect()
 }

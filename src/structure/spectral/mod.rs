@@ -10,30 +10,23 @@ mod table;
 mod torus;
 
 pub use factor::SpectralFactor;
+pub(crate) use factor::variance;
 pub use kernel::Kernel;
+pub(crate) use table::Eigenvalues;
 pub use table::{Embedding, SpectrumTable};
 pub(crate) use table::{HALF_WIDTH, NODES, Place};
-pub use torus::Torus;
+pub use torus::{Sides, Torus};
 pub(crate) use torus::{Transform, expand, fold};
 
 use super::Information;
 use crate::error::{Error, Result};
 use std::sync::Arc;
 
-/// Which sides a torus may have; either is at least twice as large as the window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sides {
-    /// The smallest with no prime factor above 5.
-    #[default]
-    Smooth,
-    /// The smallest power of two: what a GPU's transforms need. A window whose sides are powers of two gets the same either way.
-    PowersOfTwo,
-}
-
 /// A stationary field on a grid; cheap to clone (the table is shared).
 #[derive(Clone, Debug)]
 pub struct Spectral {
     torus: Torus,
+    sides: Sides,
     cell: f64,
     table: Arc<SpectrumTable>,
 }
@@ -71,20 +64,38 @@ impl Spectral {
                 "give the grid a size",
             ));
         }
-        let torus = match sides {
-            Sides::Smooth => Torus::around(rows, columns),
-            Sides::PowersOfTwo => Torus::around_in_powers_of_two(rows, columns),
-        };
+        let torus = Torus::with_sides(rows, columns, sides);
         let longest = ranges.1.min(2.0 * rows.max(columns) as f64);
         let exact = ranges.1 <= longest && positive(torus, kernel, (ranges.0, longest));
         let embedding = if exact { Embedding::Exact } else { Embedding::Periodised };
         let table = Arc::new(SpectrumTable::new(torus, kernel, embedding, longest));
-        Ok(Self { torus, cell, table })
+        Ok(Self { torus, sides, cell, table })
+    }
+
+    /// Whether a smaller torus could serve shorter ranges: the kernel is periodised and the torus twice the window's size.
+    pub fn can_shrink(&self) -> bool {
+        self.table.embedding() == Embedding::Periodised
+            && self.torus == Torus::with_sides(self.torus.rows, self.torus.columns, self.sides)
+    }
+
+    /// The same field with the kernel periodised on the smallest torus that leaves a margin of this share of the window's
+    /// longer side.
+    pub fn with_margin(&self, share: f64) -> Self {
+        let torus = Torus::with_margin(self.torus.rows, self.torus.columns, share, self.sides);
+        let table = &self.table;
+        let table =
+            SpectrumTable::new(torus, table.kernel(), Embedding::Periodised, table.longest());
+        Self { torus, sides: self.sides, cell: self.cell, table: Arc::new(table) }
     }
 
     /// Window and torus.
     pub fn torus(&self) -> Torus {
         self.torus
+    }
+
+    /// Which sides its torus may have.
+    pub fn sides(&self) -> Sides {
+        self.sides
     }
 
     /// Side of a cell in map units.
@@ -100,12 +111,15 @@ impl Spectral {
 
     /// The largest eigenvalue of Σ(w), the variance of the field's smoothest mode; zero outside the model.
     pub fn largest_variance(&self, w: &[f64]) -> f64 {
-        let n = self.torus.half1() * self.torus.half2();
-        let (mut s, mut ds) = (vec![0.0; n], vec![0.0; n]);
-        if !self.table.evaluate(w[1] - self.cell.ln(), &mut s, &mut ds) {
-            return 0.0;
+        let Some(eigenvalues) = self.table.at(w[1] - self.cell.ln()) else { return 0.0 };
+        let width = self.torus.half1();
+        let (mut s, mut ds) = (vec![0.0; width], vec![0.0; width]);
+        let mut largest = 0.0f64;
+        for k2 in 0..self.torus.half2() {
+            eigenvalues.write_row(k2, &mut s, &mut ds);
+            largest = s.iter().fold(largest, |most, &v| most.max(v));
         }
-        (2.0 * w[0]).exp() * s.into_iter().fold(0.0, f64::max)
+        (2.0 * w[0]).exp() * largest
     }
 
     /// The eigenvalue table.

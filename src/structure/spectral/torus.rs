@@ -15,6 +15,26 @@ use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 use std::fmt;
 use std::sync::Arc;
 
+/// Which sides a torus may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sides {
+    /// With no prime factor above 5.
+    #[default]
+    Smooth,
+    /// Powers of two from 8 up: what a GPU's transforms need. A window whose sides are powers of two gets the same torus either way.
+    PowersOfTwo,
+}
+
+impl Sides {
+    /// The smallest side of this kind that is at least n.
+    fn smallest(self, n: usize) -> usize {
+        match self {
+            Sides::Smooth => friendly(n),
+            Sides::PowersOfTwo => n.next_power_of_two().max(8),
+        }
+    }
+}
+
 /// Sizes of a window and of the torus around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Torus {
@@ -34,9 +54,15 @@ impl Torus {
         Self { rows, columns, p1: friendly(2 * rows), p2: friendly(2 * columns) }
     }
 
-    /// The smallest torus at least twice as large as the window whose sides are powers of two, from 8 up.
-    pub fn around_in_powers_of_two(rows: usize, columns: usize) -> Self {
-        let side = |window: usize| (2 * window).next_power_of_two().max(8);
+    /// The smallest torus at least twice as large as the window with sides of this kind.
+    pub fn with_sides(rows: usize, columns: usize, sides: Sides) -> Self {
+        Self { rows, columns, p1: sides.smallest(2 * rows), p2: sides.smallest(2 * columns) }
+    }
+
+    /// The smallest torus with sides of this kind that leaves a margin of this share of the window's longer side.
+    pub fn with_margin(rows: usize, columns: usize, share: f64, sides: Sides) -> Self {
+        let margin = (share * rows.max(columns) as f64).ceil() as usize;
+        let side = |window: usize| sides.smallest(window + margin);
         Self { rows, columns, p1: side(rows), p2: side(columns) }
     }
 
@@ -48,6 +74,11 @@ impl Torus {
     /// Number of cells of the window.
     pub fn sites(&self) -> usize {
         self.rows * self.columns
+    }
+
+    /// The share of the torus that the window is.
+    pub fn observed(&self) -> f64 {
+        self.sites() as f64 / self.dim() as f64
     }
 
     /// Rows of the quarter spectrum: k₂ = 0 … P₂/2.
@@ -192,13 +223,30 @@ impl Transform {
         &mut self.spectrum
     }
 
+    /// Row k₂ of the spectrum, not an edge, as real and imaginary parts in turn: its degrees of freedom times
+    /// [`Self::into_spectrum`], or after [`Self::analyse`] over [`Self::out_of_spectrum`].
+    pub(crate) fn parts(&mut self, k2: usize) -> &mut [f64] {
+        let p1 = self.torus.p1;
+        bytemuck::cast_slice_mut(&mut self.spectrum[k2 * p1..(k2 + 1) * p1])
+    }
+
+    /// What degrees of freedom away from the edges are multiplied by to become parts of the spectrum.
+    pub(crate) fn into_spectrum(&self) -> f64 {
+        FRAC_1_SQRT_2 / (self.torus.dim() as f64).sqrt()
+    }
+
+    /// What parts of an analysed spectrum away from the edges are multiplied by to become degrees of freedom.
+    pub(crate) fn out_of_spectrum(&self) -> f64 {
+        SQRT_2 / (self.torus.dim() as f64).sqrt()
+    }
+
     /// Writes basis row k₂, already scaled, into the complex spectrum (times n^{-½}, the transform's norm).
     pub(crate) fn load_row(&mut self, k2: usize, dofs: &[f64]) {
         let p1 = self.torus.p1;
         let norm = 1.0 / (self.torus.dim() as f64).sqrt();
         let edge = self.torus.is_edge(k2);
+        let half = self.into_spectrum();
         let row = &mut self.spectrum[k2 * p1..(k2 + 1) * p1];
-        let half = norm * FRAC_1_SQRT_2;
         if edge {
             row[0] = Complex::new(dofs[0] * norm, 0.0);
             row[p1 / 2] = Complex::new(dofs[1] * norm, 0.0);
@@ -219,7 +267,7 @@ impl Transform {
         let p1 = self.torus.p1;
         let norm = 1.0 / (self.torus.dim() as f64).sqrt();
         let row = &self.spectrum[k2 * p1..(k2 + 1) * p1];
-        let twice = norm * SQRT_2;
+        let twice = self.out_of_spectrum();
         if self.torus.is_edge(k2) {
             dofs[0] = row[0].re * norm;
             dofs[1] = row[p1 / 2].re * norm;

@@ -123,6 +123,11 @@ impl Gpu {
         self.failure.get().map_or(Ok(()), |e| Err(e.clone().into()))
     }
 
+    /// Gives the device up: everything on it is lost, and whatever still uses it fails with an error.
+    pub fn destroy(&self) {
+        self.device.destroy();
+    }
+
     /// Remembers a failure; the first one counts.
     pub(super) fn fail(&self, error: DeviceError) {
         let _ = self.failure.set(error);

@@ -48,7 +48,7 @@ struct Cut {
 
 impl Cut {
     fn new(points: usize, count: usize) -> Self {
-        let lines = (LEAST / (points / 8)).max(1);
+        let lines = (8 * LEAST / points).max(1);
         Self { points, lines, groups: count.div_ceil(lines) }
     }
 

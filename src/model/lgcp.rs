@@ -5,7 +5,7 @@ use crate::data::Counts;
 use crate::error::{Error, Result};
 use crate::likelihood::PoissonLog;
 use crate::prior::{Distribution, Hyperparameter, Hyperparameters, Scale};
-use crate::structure::{Embedding, Kernel, Spectral, Structure};
+use crate::structure::{Embedding, Kernel, Sides, Spectral, Structure};
 use std::sync::Arc;
 
 /// Choices about an LGCP.
@@ -17,11 +17,13 @@ pub struct LgcpOptions {
     pub kernel: Kernel,
     /// Priors that replace the defaults, as `NAME=DIST(…)`.
     pub priors: Vec<String>,
+    /// Sides of the torus; a GPU needs [`Sides::PowersOfTwo`].
+    pub sides: Sides,
 }
 
 impl Default for LgcpOptions {
     fn default() -> Self {
-        Self { mu: None, kernel: Kernel::Exponential, priors: Vec::new() }
+        Self { mu: None, kernel: Kernel::Exponential, priors: Vec::new(), sides: Sides::default() }
     }
 }
 
@@ -40,12 +42,13 @@ pub fn lgcp(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
     let values =
         counts.counts().iter().zip(&exposure).map(|(&y, &e)| if e > 0.0 { y } else { 0.0 });
     let likelihood = PoissonLog::new(values.collect(), exposure.clone())?;
-    let spectral = Spectral::new(
+    let spectral = Spectral::with_sides(
         grid.rows(),
         grid.columns(),
         grid.cell(),
         options.kernel,
         allowed_ranges(&hyperparameters),
+        options.sides,
     )?;
     let note = embedding_note(&spectral, &hyperparameters);
     let model =

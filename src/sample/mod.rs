@@ -1,5 +1,6 @@
 //! Runs chains: where they start, how they warm up, and the one loop over transitions.
 
+mod audit;
 mod pilot;
 mod run;
 mod settings;
@@ -8,6 +9,7 @@ mod step_size;
 mod transition;
 mod warmup;
 
+pub use audit::EnergyAudit;
 pub use run::{Fit, Progress, Stage, run};
 pub use settings::{CoordinateChoice, MassChoice, Settings};
 pub use transition::{DIVERGENT, Info, Kernel, Tuning};

@@ -37,7 +37,8 @@ pub(super) fn settle_torus(model: &Arc<Model>) -> Result<(Arc<Model>, u64)> {
     let settings = Settings { chains: 1, warmup: WARMUP, draws: DRAWS, ..Settings::default() };
     // Half a side of margin is enough to see whether the range is short.
     let rough = Arc::new(model.embedded_in(spectral.with_margin(0.5)));
-    let pilot = Plan::new(&rough, &settings)?.chain(PILOT, &())?;
+    let (pilots, _) = Plan::new(&rough, &settings)?.batch(&[PILOT], &())?;
+    let pilot = &pilots[0];
     let cost = pilot.warmup_gradients + pilot.gradients;
     let longest = likely(&pilot.parameters[1]);
     Ok(match shrink(spectral, longest) {

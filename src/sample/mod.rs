@@ -1,5 +1,6 @@
 //! Runs chains: where they start, how they warm up, and the one loop over transitions.
 
+mod rivals;
 mod run;
 mod settings;
 mod start;
@@ -7,6 +8,7 @@ mod step_size;
 mod transition;
 mod warmup;
 
+pub use crate::baseline::DIVERGENT;
 pub use run::{Fit, Progress, Stage, run};
-pub use settings::{CoordinateChoice, MassChoice, Settings};
-pub use transition::{DIVERGENT, Info, Kernel, Tuning};
+pub use settings::{CoordinateChoice, MassChoice, Method, Settings};
+pub use transition::{Info, Kernel, Tuning};

@@ -1,12 +1,12 @@
 //! Runs all chains of a fit, each on its own thread, and gathers what they recorded.
 
-use super::settings::{CoordinateChoice, MassChoice, Settings};
+use super::settings::{CoordinateChoice, MassChoice, Method, Settings};
 use super::start::start;
 use super::transition::{Info, Kernel, Tuning};
 use super::warmup::{Adapter, Goals, information};
 use crate::coordinates::Coordinates;
 use crate::device::CpuLatents;
-use crate::draws::{ChainDraws, FieldDraws, FieldPlan};
+use crate::draws::{ChainDraws, FieldPlan};
 use crate::error::{Error, Result};
 use crate::hamiltonian::{LatentMass, MassKind};
 use crate::integrate::{HyperMetric, Integrator, System};
@@ -51,16 +51,24 @@ pub struct Fit {
 /// Fits a model: warms up and draws from its posterior, all chains in parallel.
 pub fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progress) -> Result<Fit> {
     settings.check()?;
+    if settings.method != Method::Sshmc {
+        return super::rivals::run(model, settings, progress);
+    }
     let plan = Plan::new(model, settings)?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(settings.threads.unwrap_or(0))
-        .build()
-        .map_err(|e| Error::Numeric(format!("cannot start threads: {e}")))?;
+    let pool = pool(settings)?;
     let ids: Vec<u32> = (0..settings.chains).map(|c| settings.first_chain + c).collect();
     let chains = pool.install(|| {
         ids.into_par_iter().map(|id| plan.chain(id, progress)).collect::<Result<Vec<_>>>()
     })?;
     Ok(Fit { model: model.clone(), settings: settings.clone(), coordinates: plan.name, chains })
+}
+
+/// As many threads as the settings ask for.
+pub(super) fn pool(settings: &Settings) -> Result<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(settings.threads.unwrap_or(0))
+        .build()
+        .map_err(|e| Error::Numeric(format!("cannot start threads: {e}")))
 }
 
 /// What all chains of a run share.
@@ -102,6 +110,7 @@ impl<'a> Plan<'a> {
             jitter: settings.jitter,
             careful: 0.0,
             most_steps: settings.most_steps,
+            steps: settings.steps,
         };
         let field = FieldPlan::new(
             model.structure().sites(),
@@ -174,20 +183,11 @@ impl<'a> Plan<'a> {
     /// A record with room for every draw.
     fn empty(&self, id: u32, kernel: &Kernel, warmup_seconds: f64) -> ChainDraws {
         let draws = self.settings.draws as usize;
-        let room = || Vec::with_capacity(draws);
         ChainDraws {
-            chain: id,
-            parameters: (0..self.model.hyperparameters().len()).map(|_| room()).collect(),
-            energy: room(),
-            acceptance: room(),
-            steps: Vec::with_capacity(draws),
-            divergent: Vec::with_capacity(draws),
-            field: FieldDraws::new(&self.field, draws),
             step_size: kernel.tuning[0].step,
             warmup_gradients: kernel.system.latents.gradients(0),
-            gradients: 0,
             warmup_seconds,
-            seconds: 0.0,
+            ..ChainDraws::new(id, self.model.hyperparameters().len(), &self.field, draws)
         }
     }
 }
@@ -202,7 +202,7 @@ fn check_finite(id: u32, kernel: &Kernel) -> Result<()> {
     )))
 }
 
-fn record(draws: &mut ChainDraws, info: &Info, values: &[f64], field: &[f64]) {
+pub(super) fn record(draws: &mut ChainDraws, info: &Info, values: &[f64], field: &[f64]) {
     draws.parameters.iter_mut().zip(values).for_each(|(d, &v)| d.push(v));
     draws.energy.push(info.energy);
     draws.acceptance.push(info.acceptance);
@@ -227,7 +227,7 @@ fn is_grid(model: &Model) -> bool {
 }
 
 /// The coordinates to start in, and the share of information to learn if they are to be learnt.
-fn choose_coordinates(model: &Model, settings: &Settings) -> (Coordinates, Option<f64>) {
+pub(super) fn choose_coordinates(model: &Model, settings: &Settings) -> (Coordinates, Option<f64>) {
     let share = settings.information_share.unwrap_or(if is_grid(model) { GRID_SHARE } else { 1.0 });
     match settings.coordinates {
         CoordinateChoice::Centred => (Coordinates::Centred, None),
@@ -240,7 +240,11 @@ fn choose_coordinates(model: &Model, settings: &Settings) -> (Coordinates, Optio
     }
 }
 
-fn choose_mass(model: &Model, settings: &Settings, coordinates: &Coordinates) -> MassKind {
+pub(super) fn choose_mass(
+    model: &Model,
+    settings: &Settings,
+    coordinates: &Coordinates,
+) -> MassKind {
     match (settings.mass, coordinates) {
         (MassChoice::Identity, _) => MassKind::Identity,
         (MassChoice::Auto, Coordinates::Informed { .. }) => MassKind::Identity,

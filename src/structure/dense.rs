@@ -41,6 +41,11 @@ impl Dense {
         Ok(Dense { covariance })
     }
 
+    /// The covariance.
+    pub fn covariance(&self) -> &dyn Covariance {
+        self.covariance.as_ref()
+    }
+
     /// Number of latents.
     pub fn dim(&self) -> usize {
         self.covariance.dim()

@@ -17,6 +17,7 @@
 mod ar1;
 mod covariance;
 mod dense;
+mod fisher;
 mod groups;
 mod spectral;
 mod triangular;
@@ -24,6 +25,7 @@ mod triangular;
 pub use ar1::Ar1;
 pub use covariance::{Covariance, Stationary};
 pub use dense::Dense;
+pub use fisher::Fisher;
 pub use groups::Groups;
 pub use spectral::{Embedding, Kernel, Spectral, SpectralFactor, SpectrumTable, Torus};
 pub(crate) use spectral::{Transform, expand, fold};

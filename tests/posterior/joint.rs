@@ -30,8 +30,15 @@ struct Way {
 }
 
 /// Short steps: a few rich cells are steep, and a step too long for them makes the chain stick there.
-const TUNING: Tuning =
-    Tuning { step: 0.2, ratio: 1.0, path: 1.5, jitter: 0.3, careful: 0.0, most_steps: 100 };
+const TUNING: Tuning = Tuning {
+    step: 0.2,
+    ratio: 1.0,
+    path: 1.5,
+    jitter: 0.3,
+    careful: 0.0,
+    most_steps: 100,
+    steps: None,
+};
 
 fn ways(world: &World) -> Vec<Way> {
     let prior = MassKind::Precision(Information::NONE);

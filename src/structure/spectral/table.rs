@@ -92,6 +92,32 @@ impl SpectrumTable {
         true
     }
 
+    /// S and its first two derivatives in log ℓ on the quarter spectrum, from the same polynomials; none if ℓ is longer than
+    /// the table reaches. Not meant for inner loops.
+    pub(crate) fn derivatives(&self, log_range: f64) -> Option<[Vec<f64>; 3]> {
+        let n = self.torus.half1() * self.torus.half2();
+        let [mut s, mut first, mut second] = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
+        if !self.evaluate(log_range, &mut s, &mut first) {
+            return None;
+        }
+        let position = (log_range - SHORTEST.ln()) / (2.0 * HALF_WIDTH);
+        if position < 0.0 {
+            return Some([s, first, second]);
+        }
+        let index = (position as usize).min(self.panels.len() - 1);
+        let t = 2.0 * (position - index as f64) - 1.0;
+        let panel = self.panels[index].get_or_init(|| self.build(index));
+        let width = self.torus.half1();
+        for (k, second) in second.iter_mut().enumerate() {
+            let block = &panel[k / width * NODES * width..];
+            let term = |j: usize| {
+                (j * (j - 1)) as f64 * block[j * width + k % width] * t.powi(j as i32 - 2)
+            };
+            *second = (2..NODES).map(term).sum::<f64>() / (HALF_WIDTH * HALF_WIDTH);
+        }
+        Some([s, first, second])
+    }
+
     /// Fits the polynomials of one panel.
     fn build(&self, index: usize) -> Vec<f64> {
         let middle = SHORTEST.ln() + (2 * index + 1) as f64 * HALF_WIDTH;

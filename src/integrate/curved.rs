@@ -7,6 +7,7 @@
 //!   W = Q(diag(f'/f) − DJD)Q', D = diag(Q'p / f), J_ij = (f(λᵢ) − f(λⱼ))/(λᵢ − λⱼ).
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn, SymmetricEigen};
+use std::sync::OnceLock;
 
 /// How a metric is made of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +30,7 @@ pub struct Metric {
 
 #[derive(Clone, Debug)]
 enum Form {
-    Plain { factor: Cholesky<f64, Dyn>, inverse: DMatrix<f64> },
+    Plain { factor: Cholesky<f64, Dyn>, inverse: OnceLock<DMatrix<f64>> },
     Soft { alpha: f64, vectors: DMatrix<f64>, values: DVector<f64>, bent: DVector<f64> },
 }
 
@@ -43,8 +44,7 @@ impl Metric {
             MetricKind::Plain => {
                 let factor = Cholesky::new(matrix)?;
                 let log_det = 2.0 * factor.l_dirty().diagonal().iter().map(|l| l.ln()).sum::<f64>();
-                let inverse = factor.inverse();
-                Some(Self { form: Form::Plain { factor, inverse }, log_det })
+                Some(Self { form: Form::Plain { factor, inverse: OnceLock::new() }, log_det })
             }
             MetricKind::SoftAbs { alpha } => {
                 let eigen = SymmetricEigen::try_new(matrix, f64::EPSILON, 10_000)?;
@@ -74,7 +74,7 @@ impl Metric {
     /// G⁻¹p.
     pub fn velocity(&self, p: &DVector<f64>) -> DVector<f64> {
         match &self.form {
-            Form::Plain { inverse, .. } => inverse * p,
+            Form::Plain { factor, .. } => factor.solve(p),
             Form::Soft { vectors, bent, .. } => {
                 vectors * vectors.tr_mul(p).zip_map(bent, |x, f| x / f)
             }
@@ -84,9 +84,10 @@ impl Metric {
     /// W, with which the metric's force is ½tr(W ∂ₖA).
     pub fn weight(&self, p: &DVector<f64>) -> DMatrix<f64> {
         match &self.form {
-            Form::Plain { inverse, .. } => {
-                let v = inverse * p;
-                let mut weight = inverse.clone();
+            Form::Plain { factor, inverse } => {
+                let v = factor.solve(p);
+                // Asked for only where the force is, not at every guess of an implicit position.
+                let mut weight = inverse.get_or_init(|| factor.inverse()).clone();
                 weight.ger(-1.0, &v, &v, 1.0);
                 weight
             }

@@ -31,6 +31,24 @@ pub trait Surface: Send {
     fn contract(&mut self, weight: &DMatrix<f64>, out: &mut [f64]);
 }
 
+impl<S: Surface + ?Sized> Surface for Box<S> {
+    fn dim(&self) -> usize {
+        (**self).dim()
+    }
+
+    fn potential(&mut self, q: &[f64], gradient: &mut [f64]) -> f64 {
+        (**self).potential(q, gradient)
+    }
+
+    fn matrix(&mut self, q: &[f64]) -> Option<DMatrix<f64>> {
+        (**self).matrix(q)
+    }
+
+    fn contract(&mut self, weight: &DMatrix<f64>, out: &mut [f64]) {
+        (**self).contract(weight, out);
+    }
+}
+
 /// How a trajectory ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flight {

@@ -20,6 +20,12 @@ pub trait Covariance: Debug + Send + Sync {
     /// Writes every entry of ∂Σ(w)/∂w_k.
     fn fill_derivative(&self, w: &[f64], k: usize, out: &mut DMatrix<f64>);
 
+    /// Whether w_k is the log of a standard deviation that multiplies everything, so that ∂Σ/∂w_k = 2Σ: this saves half the work
+    /// of a factor.
+    fn is_log_scale(&self, _k: usize) -> bool {
+        false
+    }
+
     /// The Fisher information about w in the latents; none if it is not offered or Σ(w) is not positive definite.
     fn fisher(&self, _w: &[f64]) -> Option<Fisher> {
         None
@@ -84,6 +90,10 @@ impl Covariance for Stationary {
             let reach = distance * rate;
             *out = variance * (-reach).exp() * if k == 0 { 2.0 } else { reach };
         });
+    }
+
+    fn is_log_scale(&self, k: usize) -> bool {
+        k == 0
     }
 
     fn fisher(&self, w: &[f64]) -> Option<Fisher> {

@@ -67,4 +67,11 @@ for file in summary.json hyperparameters.csv field.csv field_mean.svg counts.csv
     [ -s "$directory/demo/$file" ] || fail "the demo did not write $file"
 done
 
+run cargo run --locked --release -- paper --quick --quiet --out "$directory/paper"
+
+step "the paper was reproduced"
+for file in paper.md paper.html figure1.png figure2.png figure3.png; do
+    [ -s "$directory/paper/$file" ] || fail "the reproduction did not write $file"
+done
+
 step "all checks passed"

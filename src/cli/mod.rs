@@ -6,6 +6,7 @@ mod devices;
 mod failure;
 mod fit;
 mod options;
+mod paper;
 mod progress;
 mod screen;
 mod simulate;
@@ -49,6 +50,8 @@ enum Command {
     Summary(summary::Summary),
     /// Measure ways of sampling on a fixed set of problems
     Bench(bench::Bench),
+    /// Reproduce the paper: its tables and figures with ours beside them
+    Paper(paper::Paper),
     /// List what a fit can run on
     Devices,
 }
@@ -76,6 +79,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Simulate(simulate) => simulate.run(),
         Command::Summary(summary) => summary.run(),
         Command::Bench(bench) => bench.run(),
+        Command::Paper(paper) => paper.run(),
         Command::Devices => devices::run(),
     }
 }

@@ -9,6 +9,7 @@
 
 mod cells;
 mod counts;
+mod german;
 mod grid;
 mod grouped;
 mod line_feeds;
@@ -18,6 +19,7 @@ mod returns;
 mod table;
 
 pub use counts::Counts;
+pub use german::read_german;
 pub use grid::Grid;
 pub use grouped::{GroupedColumns, GroupedTable};
 pub use output::OutputDir;

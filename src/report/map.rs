@@ -88,11 +88,11 @@ fn draw_panel(
         .map(|(corners, value)| Rectangle::new(corners, colour(share(value, limits)).filled()));
     chart.draw_series(tiles).map_err(drawing)?;
     chart.draw_series(dots(counts)).map_err(drawing)?;
-    draw_bar(area, limits)
+    draw_bar(area, limits, MARGINS.map(|m| m as i32))
 }
 
 /// Two corners of each tile and the mean of the cells in it.
-fn tiles(grid: &Grid, values: &[f64], block: usize) -> Vec<([(f64, f64); 2], f64)> {
+pub(super) fn tiles(grid: &Grid, values: &[f64], block: usize) -> Vec<([(f64, f64); 2], f64)> {
     let mut tiles = Vec::new();
     for top in (0..grid.rows()).step_by(block) {
         for left in (0..grid.columns()).step_by(block) {
@@ -129,10 +129,13 @@ fn dots(counts: &Counts) -> Vec<Circle<(f64, f64), i32>> {
     occupied.iter().flat_map(dot).collect()
 }
 
-/// The colour bar with its labels.
-fn draw_bar(area: &Area<'_>, (low, high): (f64, f64)) -> Result<()> {
+/// The colour bar with its labels, in the right of the given margins.
+pub(super) fn draw_bar(
+    area: &Area<'_>,
+    (low, high): (f64, f64),
+    [_, right, top, bottom]: [i32; 4],
+) -> Result<()> {
     let (width, height) = area.dim_in_pixel();
-    let [_, right, top, bottom] = MARGINS.map(|m| m as i32);
     let x = width as i32 - right + 14;
     let (top, bottom) = (top, height as i32 - bottom);
     for y in top..bottom {
@@ -151,7 +154,7 @@ fn draw_bar(area: &Area<'_>, (low, high): (f64, f64)) -> Result<()> {
 }
 
 /// Smallest and largest value, apart even if all are equal.
-fn limits(values: &[f64]) -> (f64, f64) {
+pub(super) fn limits(values: &[f64]) -> (f64, f64) {
     let finite = values.iter().copied().filter(|v| v.is_finite());
     let (low, high) =
         finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
@@ -163,12 +166,12 @@ fn limits(values: &[f64]) -> (f64, f64) {
 }
 
 /// Where a value lies between the limits.
-fn share(value: f64, (low, high): (f64, f64)) -> f64 {
+pub(super) fn share(value: f64, (low, high): (f64, f64)) -> f64 {
     ((value - low) / (high - low)).clamp(0.0, 1.0)
 }
 
 /// The colour of a share between 0 and 1; grey for what is not a number.
-fn colour(share: f64) -> RGBColor {
+pub(super) fn colour(share: f64) -> RGBColor {
     if share.is_nan() {
         return RGBColor(200, 200, 200);
     }

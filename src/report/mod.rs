@@ -1,13 +1,17 @@
 //! Turns a finished run into what a person or a program reads.
 
+mod figure;
 mod files;
 mod map;
+mod raster;
 mod summary;
 mod text;
 mod volatility;
 
+pub use figure::{Curve, Panel, common_limits, draw_figure, histograms};
 pub use files::{FieldMoments, csv_field, write_draws};
 pub use map::draw_map;
+pub use raster::draw_png;
 pub use summary::{FieldSummary, SamplerSummary, Spread, Summary};
 pub use text::Truth;
 pub use volatility::draw_volatility;

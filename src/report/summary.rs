@@ -117,7 +117,7 @@ impl Summary {
         let sampler = sampler(fit, &parameters, &field);
         let mut summary = Self {
             model: fit.model.name().into(),
-            method: "sshmc".into(),
+            method: fit.settings.method.name().into(),
             coordinates: fit.coordinates.into(),
             device: fit.device.clone(),
             seed: fit.settings.seed,

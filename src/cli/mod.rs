@@ -38,7 +38,7 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Simulate a point pattern, fit it, and draw the map: the whole of the tool in a few seconds
+    /// Fit real points and write maps and a report: the whole of the tool in a minute or two
     Demo(demo::Demo),
     /// Fit a model to data
     #[command(subcommand)]

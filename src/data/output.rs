@@ -15,8 +15,8 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// One of these marks a directory as results: of a fit, or of a simulation.
-const MARKS: [&str; 2] = ["summary.json", "truth.json"];
+/// One of these marks a directory as ours: the results of a fit, of a simulation, or data that come with the program.
+const MARKS: [&str; 3] = ["summary.json", "truth.json", "source.md"];
 
 /// The names of the entries that a run wrote, one per line.
 const LISTING: &str = ".sshmc-files";

@@ -140,8 +140,11 @@ impl<'a> Plan<'a> {
             steps: settings.steps,
         };
         let (chains, draws) = (settings.chains as usize, settings.draws as usize);
-        let field =
+        let mut field =
             FieldPlan::new(model.structure().sites(), chains, draws, field_memory(settings));
+        if let Some(levels) = &settings.exceed {
+            field = field.with_exponential(levels);
+        }
         let name = if learn.is_some() { "informed" } else { coordinates.name() };
         Ok(Self { model, settings, coordinates, mass, integrator, tuning, learn, field, name })
     }

@@ -6,8 +6,8 @@ mod lgcp;
 mod logistic;
 mod sv;
 
-pub(crate) use job::Job;
-pub(crate) use lgcp::write_field;
+pub(crate) use job::{Finished, Job};
+pub(crate) use lgcp::Lgcp;
 
 use super::failure::Failure;
 use clap::Subcommand;
@@ -15,8 +15,8 @@ use clap::Subcommand;
 /// Models that can be fitted.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Fit {
-    /// A log-Gaussian Cox process: counts of points on a grid
-    Lgcp(lgcp::Lgcp),
+    /// A log-Gaussian Cox process: points in a window, or counts on a grid
+    Lgcp(Box<lgcp::Lgcp>),
     /// Stochastic volatility: a series of returns
     Sv(sv::Sv),
     /// Hierarchical logistic regression: labelled rows in groups

@@ -7,7 +7,7 @@ use crate::cli::screen::Screen;
 use clap::Args;
 use sshmc::data::Returns;
 use sshmc::model::stochvol;
-use sshmc::report::draw_volatility;
+use sshmc::report::{FieldMoments, draw_volatility, write_fields};
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
@@ -37,11 +37,14 @@ impl Sv {
         let chosen = self.common.device(returns.steps()).map_err(Failure::preparing)?;
         let job = Job::prepare(model, subject, &self.common, chosen, &[&self.returns])?;
         let quiet = self.common.quiet;
-        job.run(&mut Screen::open(quiet), quiet, |summary, field, output| {
+        job.run(&mut Screen::open(quiet), quiet, |run| {
             let step = |site: usize| (site + 1).to_string();
+            let (field, output) = (FieldMoments::new(run.fit), run.output);
             output.write_with("field.csv", |file| field.write_csv("t", step, file))?;
-            let beta = summary.parameters.get("beta").map_or(1.0, |beta| beta.q50);
-            output.write_text("volatility.svg", &draw_volatility(returns.y(), field, beta)?)
+            output.write_with("returns.csv", |file| returns.write(file))?;
+            write_fields(run.fit, &[returns.steps()], output)?;
+            let beta = run.summary.parameters.get("beta").map_or(1.0, |beta| beta.q50);
+            output.write_text("volatility.svg", &draw_volatility(returns.y(), &field, beta)?)
         })
     }
 }

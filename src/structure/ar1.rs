@@ -51,29 +51,29 @@ impl Ar1 {
 
 /// The process (ρ, s, g) whose square root is the factor, at one w.
 #[derive(Clone, Debug)]
-struct Process {
+pub(crate) struct Process {
     /// 1−φ² is not zero even in floating point: without it the prior has no variance, whatever κ is.
     proper: bool,
     /// ρ, ρ², ρ³, ρ⁴: the recursion is advanced by four.
     powers: [f64; 4],
     /// Innovation scale s.
-    scale: f64,
+    pub(crate) scale: f64,
     /// Scale g of the first value.
-    first: f64,
-    log_scale: f64,
-    log_first: f64,
+    pub(crate) first: f64,
+    pub(crate) log_scale: f64,
+    pub(crate) log_first: f64,
     /// Information at both ends, and of a process of one site.
-    end: f64,
-    lone: f64,
+    pub(crate) end: f64,
+    pub(crate) lone: f64,
     /// ∂ρ/∂w, ∂log s/∂w, ∂log g/∂w.
-    rho_gradient: [f64; 2],
-    log_scale_gradient: [f64; 2],
-    log_first_gradient: [f64; 2],
+    pub(crate) rho_gradient: [f64; 2],
+    pub(crate) log_scale_gradient: [f64; 2],
+    pub(crate) log_first_gradient: [f64; 2],
 }
 
 impl Process {
     /// Solves the two equations of the file's head, without cancellation, and differentiates the solution.
-    fn at(kappa: f64, atanh_phi: f64, log_sigma: f64) -> Self {
+    pub(crate) fn at(kappa: f64, atanh_phi: f64, log_sigma: f64) -> Self {
         let phi = atanh_phi.tanh();
         // 1∓φ from exponentials: subtracting φ from one would lose every digit of a persistent process.
         let (below, above) =
@@ -112,11 +112,11 @@ impl Process {
         }
     }
 
-    fn rho(&self) -> f64 {
+    pub(crate) fn rho(&self) -> f64 {
         self.powers[0]
     }
 
-    fn usable(&self) -> bool {
+    pub(crate) fn usable(&self) -> bool {
         let positive = self.proper && self.scale > 0.0 && self.first > 0.0;
         let gradients = [self.rho_gradient, self.log_scale_gradient, self.log_first_gradient];
         let finite = [

@@ -22,6 +22,7 @@ mod spectral;
 mod triangular;
 
 pub use ar1::Ar1;
+pub(crate) use ar1::Process;
 pub use covariance::{Covariance, Stationary};
 pub use dense::Dense;
 pub use groups::Groups;

@@ -1,6 +1,7 @@
 //! Runs latents on a GPU in f32, all chains at once.
 
 mod adapters;
+mod ar1;
 mod context;
 mod field;
 mod latents;

@@ -64,6 +64,16 @@ pub(super) struct Ar1Prior {
     pub(super) unused: u32,
 }
 
+/// Twin of `Slab` in `shaders/dense/multiply.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub(super) struct Slab {
+    pub(super) first: u32,
+    pub(super) rows: u32,
+    pub(super) zero: u32,
+    pub(super) unused: u32,
+}
+
 /// The two floats that add up to x to within 2⁻⁴⁸ of it.
 pub(super) fn split(x: f64) -> (f32, f32) {
     let high = x as f32;

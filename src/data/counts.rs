@@ -9,9 +9,14 @@ use super::grid::Grid;
 use super::raster::Raster;
 use super::table::{Column, Row, Table};
 use crate::error::{Error, Result};
+use crate::random::{Purpose, Stream};
+use rand::RngExt;
 
 /// The largest count: 2⁵³, up to which every whole number is an `f64`.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
+
+/// Stream that chooses the points to hold out.
+const THINNING: u32 = 0x7468_696e;
 
 /// The fewest cells that are accepted; below that there is no field to learn.
 const FEWEST_CELLS: usize = 4;
@@ -115,6 +120,30 @@ impl Counts {
         }
         self.grid = grid;
         Ok(self)
+    }
+
+    /// Splits the points at random: each is held out with probability `share`, independently of the others. The exposure is
+    /// split alike, so that both parts have the same intensity.
+    pub fn thin(&self, share: f64, seed: u64) -> Result<(Self, Self)> {
+        if !(share > 0.0 && share < 1.0) {
+            let remedy = "hold out for instance 0.2";
+            let got = share.to_string();
+            return Err(Error::input("--hold-out", "a share between 0 and 1", got, remedy));
+        }
+        let mut rng = Stream::new(seed, 0, THINNING, Purpose::Other).rng();
+        let (mut kept, mut held) = (self.clone(), self.clone());
+        for (cell, &y) in self.counts.iter().enumerate() {
+            let out = (0..y as u64).filter(|_| rng.random_bool(share)).count() as f64;
+            (kept.counts[cell], held.counts[cell]) = (y - out, out);
+            kept.exposure[cell] *= 1.0 - share;
+            held.exposure[cell] *= share;
+        }
+        if kept.total() == 0.0 || held.total() == 0.0 {
+            let got = format!("{} of {} points held out", held.total(), self.total());
+            let remedy = "choose another share";
+            return Err(Error::input("--hold-out", "points in both parts", got, remedy));
+        }
+        Ok((kept, held))
     }
 
     /// The share of a cell that is inside the window.
@@ -295,6 +324,19 @@ fn read_exposure(row: &Row<'_>, column: &Column) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thinning_splits_points_and_exposure() {
+        let counts = Counts::from_vec(2, 2, vec![400.0, 0.0, 700.0, f64::NAN]).unwrap();
+        let (kept, held) = counts.thin(0.25, 1).unwrap();
+        let added: Vec<f64> = kept.counts.iter().zip(&held.counts).map(|(a, b)| a + b).collect();
+        assert_eq!(added, counts.counts);
+        assert_eq!((kept.exposure[0], held.exposure[0], held.exposure[3]), (0.75, 0.25, 0.0));
+        // Binomial(1100, 1/4): five standard deviations are 72.
+        assert!((held.total() - 275.0).abs() < 72.0, "{}", held.total());
+        assert_ne!(counts.thin(0.25, 2).unwrap().1, held);
+        assert!(counts.thin(1.0, 1).is_err() && counts.thin(f64::NAN, 1).is_err());
+    }
 
     const NAN: f64 = f64::NAN;
 

@@ -1,6 +1,7 @@
 //! Turns the draws of a log intensity into maps: mean, standard deviation, exceedance probabilities and quantiles.
 
 use super::map::{Map, MapKind};
+use crate::diagnose::quantile_of_sorted;
 use crate::draws::{Exponential, FieldDraws};
 use rayon::prelude::*;
 
@@ -97,17 +98,11 @@ fn quantile_maps(fields: &[&[f32]]) -> Vec<Map> {
     let sites = fields.first().map_or(0, |field| field.len());
     let all: Vec<[f64; QUANTILES.len()]> = (0..sites)
         .into_par_iter()
-        .map_init(Vec::new, |values: &mut Vec<f32>, site| {
+        .map_init(Vec::new, |values: &mut Vec<f64>, site| {
             values.clear();
-            values.extend(fields.iter().map(|field| field[site]));
-            values.sort_unstable_by(f32::total_cmp);
-            QUANTILES.map(|p| {
-                let place = p * (values.len() - 1) as f64;
-                let (below, part) = (place as usize, place.fract());
-                let above = (below + 1).min(values.len() - 1);
-                let (a, b) = (f64::from(values[below]), f64::from(values[above]));
-                (a + part * (b - a)).exp()
-            })
+            values.extend(fields.iter().map(|field| f64::from(field[site])));
+            values.sort_unstable_by(f64::total_cmp);
+            QUANTILES.map(|p| quantile_of_sorted(values, p).exp())
         })
         .collect();
     let map = |(k, p): (usize, &f64)| Map {

@@ -1,7 +1,9 @@
 //! Turns a finished run into what a person or a program reads.
 
+mod compare;
 mod figure;
 mod files;
+mod forecast;
 mod intensity;
 mod map;
 mod numbers;
@@ -14,8 +16,10 @@ mod text;
 mod tiles;
 mod volatility;
 
+pub use compare::{Pair, Scores, compare_posteriors, compare_scores};
 pub use figure::{Curve, Panel, common_limits, draw_figure, histograms};
 pub use files::{FieldMoments, csv_field, write_draws};
+pub use forecast::{CellPrediction, Forecast, forecast, predict_cells};
 pub use intensity::{Level, exceedance_map, intensity_maps};
 pub use map::{Map, MapFrame, MapKind};
 pub use page::page;

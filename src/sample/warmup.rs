@@ -14,7 +14,7 @@ use crate::hamiltonian::Target;
 use crate::integrate::{HyperMetric, Integrator};
 use crate::model::Model;
 use crate::numeric::axpy;
-use crate::structure::{Information, Structure};
+use crate::structure::Information;
 use nalgebra::{DMatrix, DVector};
 use std::sync::Arc;
 

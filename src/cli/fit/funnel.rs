@@ -43,5 +43,6 @@ impl Funnel {
             let field = FieldMoments::new(run.fit);
             run.output.write_with("field.csv", |file| field.write_csv("i", key, file))
         })
+        .map(|_| ())
     }
 }

@@ -83,9 +83,21 @@ impl Job {
         chosen: Chosen,
         inputs: &[&Path],
     ) -> Result<Self, Failure> {
+        Self::prepare_in(model, subject, common, chosen, inputs, None)
+    }
+
+    /// The same with a directory other than the one the options name.
+    pub(crate) fn prepare_in(
+        model: Model,
+        subject: String,
+        common: &Common,
+        chosen: Chosen,
+        inputs: &[&Path],
+        directory: Option<PathBuf>,
+    ) -> Result<Self, Failure> {
         let Chosen { device, notice } = chosen;
         let settings = common.settings(device).map_err(Failure::preparing)?;
-        let shown = common.directory(model.name());
+        let shown = directory.unwrap_or_else(|| common.directory(model.name()));
         keep_inputs(&shown, inputs).map_err(Failure::preparing)?;
         let output = OutputDir::create(&shown).map_err(Failure::preparing)?;
         let command = common.command.clone().unwrap_or_else(command_line);
@@ -108,7 +120,7 @@ impl Job {
         screen: &mut Screen,
         quiet: bool,
         write: impl FnOnce(&Finished<'_>) -> sshmc::Result<()>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Summary, Failure> {
         self.introduce(screen).map_err(Failure::printing)?;
         let begun = Instant::now();
         let bar = Bar::open(&self.model, &self.settings, quiet);
@@ -146,7 +158,8 @@ impl Job {
             "\nDone in {seconds:.1} s. Results are in {}\nOpen {} in a browser.\n",
             self.shown.display(),
             self.shown.join("report.html").display()
-        ))
+        ))?;
+        Ok(summary)
     }
 
     /// Says what is about to be fitted.

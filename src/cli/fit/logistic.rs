@@ -70,5 +70,6 @@ impl Logistic {
             let field = FieldMoments::new(run.fit);
             run.output.write_with("field.csv", |file| field.write_csv("group,feature", key, file))
         })
+        .map(|_| ())
     }
 }

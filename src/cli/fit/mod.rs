@@ -7,7 +7,7 @@ mod logistic;
 mod sv;
 
 pub(crate) use job::{Finished, Job};
-pub(crate) use lgcp::Lgcp;
+pub(crate) use lgcp::{Lgcp, parse_levels};
 
 use super::failure::Failure;
 use clap::Subcommand;
@@ -17,7 +17,7 @@ use clap::Subcommand;
 pub(crate) enum Fit {
     /// A log-Gaussian Cox process: points in a window, or counts on a grid
     Lgcp(Box<lgcp::Lgcp>),
-    /// Stochastic volatility: a series of returns
+    /// Stochastic volatility: series of returns or prices
     Sv(sv::Sv),
     /// Hierarchical logistic regression: labelled rows in groups
     Logistic(logistic::Logistic),

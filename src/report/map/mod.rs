@@ -4,13 +4,12 @@ mod canvas;
 mod colours;
 mod labels;
 
-use crate::data::{Crs, Grid, OutputDir, Window, write_geotiff};
-use crate::error::Result;
+use crate::data::{Crs, Grid, Window, write_geotiff};
+use crate::error::{Error, Result};
 use crate::report::numbers::{number, power_of_ten};
 use canvas::{Anchor, BLACK, Canvas, Ink, WHITE};
 use colours::ColourScale;
 use labels::scale_bar;
-use std::io::Write;
 
 /// Length of the longest side of a map, in points.
 const SIDE: f64 = 560.0;
@@ -93,13 +92,13 @@ impl Map {
         hidden.for_each(|(value, _)| *value = f64::NAN);
     }
 
-    /// Writes the map as a GeoTIFF and as a picture into a folder of maps.
-    pub fn write(&self, frame: &MapFrame<'_>, output: &OutputDir) -> Result<()> {
-        output.write_with(&format!("maps/{}.tif", self.name), |file| {
-            write_geotiff(frame.grid, &self.values, frame.window.crs(), file)
-        })?;
-        let picture = self.draw(frame)?;
-        output.write_with(&format!("maps/{}.png", self.name), |file| file.write_all(&picture))
+    /// The map as a GeoTIFF and as a picture, with their names in a folder of maps.
+    pub fn files(&self, frame: &MapFrame<'_>) -> Result<[(String, Vec<u8>); 2]> {
+        let mut raster = std::io::Cursor::new(Vec::new());
+        write_geotiff(frame.grid, &self.values, frame.window.crs(), &mut raster)
+            .map_err(|error| Error::Numeric(format!("cannot encode the map: {error}")))?;
+        let name = |kind: &str| format!("maps/{}.{kind}", self.name);
+        Ok([(name("tif"), raster.into_inner()), (name("png"), self.draw(frame)?)])
     }
 }
 

@@ -63,13 +63,24 @@ pub(crate) struct LgcpData {
     pub(crate) covariates: Vec<Covariate>,
     /// Cells of which no map can be made, because a covariate is missing there.
     pub(crate) unmapped: Vec<usize>,
+    /// Points that the fit does not see, if some are held out.
+    pub(crate) held_out: Option<Counts>,
     /// What the user should know about the input.
     pub(crate) notes: Vec<String>,
 }
 
 impl LgcpData {
     fn new(counts: Counts, places: Option<Vec<(f64, f64)>>, window: Window) -> Self {
-        Self { counts, places, window, covariates: vec![], unmapped: vec![], notes: vec![] }
+        let (covariates, unmapped, notes) = (vec![], vec![], vec![]);
+        Self { counts, places, window, covariates, unmapped, held_out: None, notes }
+    }
+
+    /// Takes a share of the points away from the fit, and as much of the exposure.
+    pub(super) fn hold_out(&mut self, share: f64, seed: u64) -> Result<()> {
+        let (kept, held_out) = self.counts.thin(share, seed)?;
+        self.notes.push(format!("{} points are held out for scoring", held_out.total()));
+        (self.counts, self.held_out) = (kept, Some(held_out));
+        Ok(())
     }
 }
 

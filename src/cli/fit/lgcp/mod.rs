@@ -45,6 +45,9 @@ pub(crate) struct Lgcp {
     /// Torus around the window: as small as a pilot run shows the range to allow, or twice the window
     #[arg(long, value_enum, default_value_t = TorusSize::Auto, help_heading = "Model")]
     torus: TorusSize,
+    /// Hold out this share of the points, chosen by the seed, so that `sshmc compare` can score fits by predicting them
+    #[arg(long, value_name = "SHARE", help_heading = "Data")]
+    hold_out: Option<f64>,
     /// Level of the intensity whose exceedance is mapped: a number, or 2x for twice the mean; may be repeated
     #[arg(long, value_name = "LEVEL", default_value = "2x", help_heading = "Output")]
     exceed: Vec<String>,
@@ -59,7 +62,10 @@ impl Lgcp {
     }
 
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let data = self.input.read().map_err(Failure::preparing)?;
+        let mut data = self.input.read().map_err(Failure::preparing)?;
+        if let Some(share) = self.hold_out {
+            data.hold_out(share, self.common.seed).map_err(Failure::preparing)?;
+        }
         // The torus has at least four cells for each of the grid's.
         let cells = data.counts.grid().cells();
         let chosen = self.common.device(4 * cells).map_err(Failure::preparing)?;
@@ -82,7 +88,7 @@ impl Lgcp {
         job.settings.small_torus = self.torus == TorusSize::Auto;
         job.lgcp = Some(record);
         let quiet = self.common.quiet;
-        job.run(&mut Screen::open(quiet), quiet, |run| write_files(&data, &levels, run))
+        job.run(&mut Screen::open(quiet), quiet, |run| write_files(&data, &levels, run)).map(|_| ())
     }
 
     /// What is written down about grid and levels, and the levels.
@@ -98,7 +104,7 @@ impl Lgcp {
             unmapped: data.unmapped.clone(),
             mean_intensity: mean,
             levels: self.exceed.clone(),
-            held_out: None,
+            held_out: self.hold_out,
         };
         Ok((record, levels))
     }
@@ -151,13 +157,21 @@ fn write_files(data: &LgcpData, levels: &[Level], run: &Finished<'_>) -> sshmc::
     let frame = written.frame(&marks);
     let chains: Vec<_> = run.fit.chains.iter().map(|chain| &chain.field).collect();
     let maps = intensity_maps(&chains, levels, &written.shown);
-    maps.iter().try_for_each(|map| map.write(&frame, output))
+    for map in &maps {
+        for (name, bytes) in map.files(&frame)? {
+            output.write_bytes(&name, &bytes)?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes what was fitted: the counts, the window, and the points inside it if they are known.
 fn write_data(data: &LgcpData, output: &OutputDir) -> sshmc::Result<()> {
     output.write_with("counts.csv", |file| data.counts.write(file))?;
     output.write_json("window.geojson", &data.window.to_geojson())?;
+    if let Some(held_out) = &data.held_out {
+        output.write_with("held_out.csv", |file| held_out.write(file))?;
+    }
     let Some(places) = &data.places else { return Ok(()) };
     output.write_with("points.csv", |file| {
         writeln!(file, "x,y")?;

@@ -53,13 +53,15 @@
 //! | [`coordinates`] | centred, whitened, informed |
 //! | [`hamiltonian`] | potential and masses |
 //! | [`device`] | where latents live and are computed, behind one trait |
-//! | [`integrate`] | joint leapfrog and ABLA |
+//! | [`integrate`] | joint leapfrog, ABLA, generalized leapfrog |
+//! | [`baseline`] | transitions of other methods, to compare with |
 //! | [`draws`] | what chains record |
 //! | [`sample`] | transitions, warm-up, chains: [`sample::run`] |
 //! | [`diagnose`] | R-hat, effective sample sizes, Monte Carlo errors |
 //! | [`report`] | summaries, tables, pictures |
 //! | [`simulate`] | data at known truths |
 
+pub mod baseline;
 pub mod coordinates;
 pub mod data;
 pub mod device;
@@ -80,4 +82,4 @@ pub mod spatial;
 pub mod structure;
 mod vector;
 
-pub use error::{Error, Result};
+pub use error::{DeviceError, Error, Result};

@@ -8,6 +8,7 @@ mod failure;
 mod fit;
 mod map;
 mod options;
+mod paper;
 mod predict;
 mod progress;
 mod report;
@@ -63,6 +64,8 @@ enum Command {
     Compare(compare::Compare),
     /// Measure ways of sampling on a fixed set of problems
     Bench(bench::Bench),
+    /// Reproduce the paper: its tables and figures with ours beside them
+    Paper(paper::Paper),
     /// List what a fit can run on
     Devices,
 }
@@ -94,6 +97,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Predict(predict) => predict.run(),
         Command::Compare(compare) => compare.run(),
         Command::Bench(bench) => bench.run(),
+        Command::Paper(paper) => paper.run(),
         Command::Devices => devices::run(),
     }
 }
@@ -134,7 +138,7 @@ mod tests {
         for line in [
             "sshmc fit lgcp",
             "sshmc fit lgcp --count x",
-            "sshmc fit lgcp --counts x --device gpu9",
+            "sshmc fit lgcp --counts x --mass heavy",
             "sshmc fit lgcp --counts x --draws many",
             "sshmc fits",
             "sshmc simulate lgcp --grid 0x",

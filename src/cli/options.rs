@@ -1,7 +1,8 @@
 //! Declares the options that all fits share and turns them into settings.
 
 use clap::{Args, ValueEnum};
-use sshmc::sample::{CoordinateChoice, MassChoice, Settings};
+use sshmc::device::Device;
+use sshmc::sample::{self, CoordinateChoice, MassChoice, Settings};
 use sshmc::structure::Kernel;
 use sshmc::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 const MOST_CHAINS: u64 = 1000;
 const MOST_TRANSITIONS: u64 = 100_000_000;
 const MOST_THREADS: u64 = 1024;
+const MOST_STEPS: u64 = 1_000_000;
 
 /// Options of every fit.
 #[derive(Args, Debug)]
@@ -29,9 +31,9 @@ pub(crate) struct Common {
     /// Threads to use [default: one for each core]
     #[arg(long, value_name = "N", help_heading = "Sampling")]
     pub(crate) threads: Option<usize>,
-    /// Where to run; `sshmc devices` lists what there is
-    #[arg(long, value_enum, default_value_t = Device::Auto, help_heading = "Sampling")]
-    pub(crate) device: Device,
+    /// Where to run: auto, cpu, gpu, or part of an adapter's name; `sshmc devices` lists what there is
+    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = "Sampling")]
+    pub(crate) device: String,
     /// How to sample
     #[arg(long, value_enum, default_value_t = Method::Sshmc, help_heading = "Sampling")]
     pub(crate) method: Method,
@@ -41,6 +43,12 @@ pub(crate) struct Common {
     /// Mass of the latents
     #[arg(long, value_enum, default_value_t = Mass::Auto, help_heading = "Sampling")]
     pub(crate) mass: Mass,
+    /// Integrator steps of each trajectory, or of the latents' turn in a -gibbs method [default: what its length asks for]
+    #[arg(long, value_name = "N", help_heading = "Sampling")]
+    pub(crate) steps: Option<u32>,
+    /// Integrator steps of the hyperparameters' turn in a -gibbs method [default: 5]
+    #[arg(long, value_name = "N", help_heading = "Sampling")]
+    pub(crate) hyper_steps: Option<u32>,
     /// Replace the prior of a hyperparameter; may be repeated
     ///
     /// DIST is one of
@@ -60,9 +68,9 @@ pub(crate) struct Common {
     /// Directory for the results; earlier results there are replaced [default: sshmc-out/MODEL]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
-    /// Memory and disk for draws of the whole field, in MiB; more draws than fit are thinned
-    #[arg(long, value_name = "MIB", default_value_t = 256, help_heading = "Output")]
-    pub(crate) keep_fields: u32,
+    /// Memory and disk for draws of the whole field, in MiB; more draws than fit are thinned [default: 256; on a GPU 1024 sites]
+    #[arg(long, value_name = "MIB", help_heading = "Output")]
+    pub(crate) keep_fields: Option<u32>,
     /// Print nothing but errors
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
@@ -71,13 +79,11 @@ pub(crate) struct Common {
     pub(crate) command: Option<String>,
 }
 
-/// What a fit can run on.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Device {
-    /// The best there is
-    Auto,
-    /// All cores, in double precision
-    Cpu,
+/// The device a fit runs on, and a sentence about it if it was not named.
+#[derive(Debug, Default)]
+pub(crate) struct Chosen {
+    pub(crate) device: Device,
+    pub(crate) notice: Option<String>,
 }
 
 /// How a fit can be sampled.
@@ -85,6 +91,29 @@ pub(crate) enum Device {
 pub(crate) enum Method {
     /// Semi-separable Hamiltonian Monte Carlo
     Sshmc,
+    /// Standard HMC on latents and hyperparameters together
+    Hmc,
+    /// HMC on latents and hyperparameters in turns
+    HmcGibbs,
+    /// Riemannian HMC in turns, with Fisher metrics
+    RmhmcGibbs,
+    /// Riemannian HMC on everything, with the SoftAbs metric; funnel and small logistic regressions only
+    RmhmcSoftabs,
+    /// The No-U-Turn sampler
+    Nuts,
+}
+
+impl From<Method> for sample::Method {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Sshmc => sample::Method::Sshmc,
+            Method::Hmc => sample::Method::Hmc,
+            Method::HmcGibbs => sample::Method::HmcGibbs,
+            Method::RmhmcGibbs => sample::Method::RmhmcGibbs,
+            Method::RmhmcSoftabs => sample::Method::RmhmcSoftAbs,
+            Method::Nuts => sample::Method::Nuts,
+        }
+    }
 }
 
 /// Coordinates as typed.
@@ -144,16 +173,32 @@ impl From<KernelName> for Kernel {
 }
 
 impl Common {
+    /// Opens the device for a model with this many latents, none of which a GPU could compute if it is zero.
+    pub(crate) fn device(&self, latents: usize) -> Result<Chosen> {
+        let named = |device| Chosen { device, notice: None };
+        match self.device.to_lowercase().as_str() {
+            "cpu" => Ok(named(Device::cpu())),
+            "gpu" => Ok(named(Device::gpu()?)),
+            "auto" => {
+                let (device, why) = Device::auto(latents.saturating_mul(self.chains as usize));
+                Ok(Chosen { device, notice: Some(why) })
+            }
+            part => Ok(named(Device::gpu_named(part)?)),
+        }
+    }
+
     /// The settings, checked.
-    pub(crate) fn settings(&self) -> Result<Settings> {
-        // There is one device and one method so far; the match makes sure that a new one is not forgotten here.
-        let (Device::Auto | Device::Cpu, Method::Sshmc) = (self.device, self.method);
+    pub(crate) fn settings(&self, device: Device) -> Result<Settings> {
         let settings = Settings {
             chains: self.chains,
             warmup: self.warmup,
             draws: self.draws,
             seed: self.seed,
             threads: self.threads,
+            device,
+            method: self.method.into(),
+            steps: self.steps,
+            hyper_steps: self.hyper_steps,
             coordinates: match self.coordinates {
                 Coordinates::Auto => CoordinateChoice::Auto,
                 Coordinates::Centred => CoordinateChoice::Centred,
@@ -166,13 +211,15 @@ impl Common {
                 Mass::Prior => MassChoice::Prior,
                 Mass::PriorPlusInformation => MassChoice::PriorPlusInformation,
             },
-            field_memory: (self.keep_fields as usize) << 20,
+            field_memory: self.keep_fields.map(|mebibytes| (mebibytes as usize) << 20),
             ..Settings::default()
         };
         settings.check()?;
         at_most("--chains", u64::from(self.chains), MOST_CHAINS)?;
         at_most("--warmup", u64::from(self.warmup), MOST_TRANSITIONS)?;
         at_most("--draws", u64::from(self.draws), MOST_TRANSITIONS / u64::from(self.chains))?;
+        at_most("--steps", u64::from(self.steps.unwrap_or(1)), MOST_STEPS)?;
+        at_most("--hyper-steps", u64::from(self.hyper_steps.unwrap_or(1)), MOST_STEPS)?;
         at_most("--threads", self.threads.unwrap_or(1) as u64, MOST_THREADS)?;
         Ok(settings)
     }

@@ -5,7 +5,7 @@ use crate::data::{Counts, Covariate};
 use crate::error::{Error, Result};
 use crate::likelihood::PoissonLog;
 use crate::prior::{Distribution, Hyperparameter, Hyperparameters, Scale};
-use crate::structure::{Embedding, Kernel, Spectral, Structure};
+use crate::structure::{Dense, Embedding, Kernel, Sides, Spectral, Stationary, Structure};
 use std::sync::Arc;
 
 /// Choices about an LGCP.
@@ -19,19 +19,78 @@ pub struct LgcpOptions {
     pub covariates: Vec<Covariate>,
     /// Priors that replace the defaults, as `NAME=DIST(…)`.
     pub priors: Vec<String>,
+    /// Sides of the torus; a GPU needs [`Sides::PowersOfTwo`].
+    pub sides: Sides,
 }
 
 impl Default for LgcpOptions {
     fn default() -> Self {
-        Self { mu: None, kernel: Kernel::Exponential, covariates: Vec::new(), priors: Vec::new() }
+        Self {
+            mu: None,
+            kernel: Kernel::Exponential,
+            covariates: Vec::new(),
+            priors: Vec::new(),
+            sides: Sides::default(),
+        }
     }
 }
+
+/// The most cells of a window whose covariance is dense: each gradient factors it.
+const MOST_DENSE: usize = 4096;
 
 /// The model of gridded counts. Intensities are per unit of map area and exposure.
 pub fn lgcp(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
     let grid = counts.grid();
-    let rate = counts.mean_intensity();
-    let hyperparameters = hyperparameters(counts, options, rate.ln())?;
+    let hyperparameters = hyperparameters(counts, options, log_rate(counts))?;
+    let spectral = Spectral::with_sides(
+        grid.rows(),
+        grid.columns(),
+        grid.cell(),
+        options.kernel,
+        allowed_ranges(&hyperparameters),
+        options.sides,
+    )?;
+    let note = embedding_note(&spectral, &hyperparameters);
+    assemble(counts, options, Structure::Spectral(spectral), hyperparameters, note)
+}
+
+/// The same model with nothing but the window's cells as latents and their covariance dense, as it was published: the
+/// reference for [`lgcp`], for the exponential kernel.
+pub fn lgcp_on_window(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
+    let grid = counts.grid();
+    if options.kernel != Kernel::Exponential || grid.cells() > MOST_DENSE {
+        return Err(Error::input(
+            "window with a dense covariance",
+            format!("the exponential kernel and at most {MOST_DENSE} cells"),
+            format!("{:?} and {}", options.kernel, grid.cells()),
+            "put the grid in a torus instead",
+        ));
+    }
+    let points: Vec<(f64, f64)> = (0..grid.cells())
+        .map(|cell| {
+            let (i, j) = grid.position(cell);
+            grid.centre(i, j)
+        })
+        .collect();
+    let dense = Dense::new(Arc::new(Stationary::exponential(&points)?))?;
+    let hyperparameters = hyperparameters(counts, options, log_rate(counts))?;
+    let note = "only the window's cells are latents, with a dense covariance";
+    assemble(counts, options, Structure::Dense(dense), hyperparameters, note.into())
+}
+
+/// The log of the mean intensity.
+fn log_rate(counts: &Counts) -> f64 {
+    counts.mean_intensity().ln()
+}
+
+fn assemble(
+    counts: &Counts,
+    options: &LgcpOptions,
+    structure: Structure,
+    hyperparameters: Hyperparameters,
+    note: String,
+) -> Result<Model> {
+    let grid = counts.grid();
     let area = grid.cell_area();
     let exposure: Vec<f64> = counts
         .exposure()
@@ -42,18 +101,9 @@ pub fn lgcp(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
     let values =
         counts.counts().iter().zip(&exposure).map(|(&y, &e)| if e > 0.0 { y } else { 0.0 });
     let likelihood = PoissonLog::new(values.collect(), exposure.clone())?;
-    let spectral = Spectral::new(
-        grid.rows(),
-        grid.columns(),
-        grid.cell(),
-        options.kernel,
-        allowed_ranges(&hyperparameters),
-    )?;
-    let note = embedding_note(&spectral, &hyperparameters);
-    let model =
-        Model::new("lgcp", Structure::Spectral(spectral), Arc::new(likelihood), hyperparameters)?
-            .reporting_mean()
-            .with_note(note);
+    let model = Model::new("lgcp", structure, Arc::new(likelihood), hyperparameters)?
+        .reporting_mean()
+        .with_note(note);
     // A field of unit variance and a tenth of the map: far from white noise and from a constant.
     let side = grid.cell() * grid.rows().max(grid.columns()) as f64;
     let (sigma, range) = (0.0, (0.1 * side).ln());
@@ -65,7 +115,7 @@ pub fn lgcp(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
             return Err(Error::input("--mu", "a finite number", format!("{mu}"), remedy));
         }
         None => {
-            start.push(rate.ln() - 0.5);
+            start.push(log_rate(counts) - 0.5);
             model.with_mean(MeanTerm { hyperparameter: 2, scale: 1.0, column: Column::Constant })?
         }
     };

@@ -12,7 +12,7 @@ mod stochvol;
 
 pub use funnel::funnel;
 pub use gaussian::gaussian;
-pub use lgcp::{LgcpOptions, lgcp};
+pub use lgcp::{LgcpOptions, lgcp, lgcp_on_window};
 pub use logistic::logistic;
 pub use stochvol::stochvol;
 

@@ -91,7 +91,8 @@ impl Summary {
         )?;
         writeln!(
             out,
-            "sampler: {} chains x {} draws in {} coordinates on the {}; accepts {} % of proposals, {} steps each, {} divergent",
+            "sampler: {}, {} chains x {} draws in {} coordinates on the {}; accepts {} % of proposals, {} steps each, {} divergent",
+            self.method,
             self.chains,
             self.draws,
             self.coordinates,

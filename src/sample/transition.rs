@@ -1,10 +1,8 @@
 //! Makes one Markov transition on every chain of a batch: fresh momenta, a trajectory, and Metropolis on the joint H.
 
+use crate::baseline::{DIVERGENT, shortened};
 use crate::integrate::{Integrator, Steps, System};
 use crate::random::{Purpose, Stream};
-
-/// An energy error beyond this is a divergence: the integrator, not the posterior, decided.
-pub const DIVERGENT: f64 = 1000.0;
 
 /// Careful trajectories take steps this much smaller, and go as much less far: where the posterior is stiffer than where the
 /// step size was learnt, a chain would otherwise sit still for long.
@@ -25,6 +23,8 @@ pub struct Tuning {
     pub careful: f64,
     /// Most steps a trajectory may have.
     pub most_steps: u32,
+    /// Steps of every trajectory, whatever their size; none: as many as the length asks for.
+    pub steps: Option<u32>,
 }
 
 /// What a reader may want to know of a transition.
@@ -100,17 +100,22 @@ impl Kernel {
     /// Makes transition number `transition`.
     pub fn transition(&mut self, transition: u32, info: &mut [Info]) {
         self.refresh(transition);
+        self.travel(transition);
+        self.decide(transition, info);
+    }
+
+    /// Follows every chain's trajectory.
+    pub(super) fn travel(&mut self, transition: u32) {
         self.plan(transition);
         let longest = self.counts.iter().copied().max().unwrap_or(0);
         for step in 0..longest {
             self.halt_finished(step);
             self.integrator.step(&mut self.system, &self.steps);
         }
-        self.decide(transition, info);
     }
 
     /// Draws momenta and saves the point to come back to.
-    fn refresh(&mut self, transition: u32) {
+    pub(super) fn refresh(&mut self, transition: u32) {
         let system = &mut self.system;
         system.latents.refresh(transition, &system.phi);
         let m = system.phi.len() / self.ids.len();
@@ -125,12 +130,22 @@ impl Kernel {
         self.saved.energy.copy_from_slice(system.energies());
     }
 
+    /// H of a chain at the start of the trajectory.
+    pub(super) fn energy_before(&self, chain: usize) -> f64 {
+        self.saved.energy[chain]
+    }
+
     /// Chooses each chain's number of steps, and their size: what the length asks for, but never above the tuned one.
     fn plan(&mut self, transition: u32) {
         for (b, (tuning, &id)) in self.tuning.iter().zip(&self.ids).enumerate() {
             let stream = Stream::new(self.seed, id, transition, Purpose::Jitter);
             let u = stream.uniform(0);
             let length = tuning.path * (1.0 + tuning.jitter * (2.0 * u - 1.0));
+            if let Some(steps) = tuning.steps {
+                self.counts[b] = steps;
+                self.sizes[b] = shortened(tuning.step, tuning.jitter, u);
+                continue;
+            }
             let count = (length / tuning.step).round();
             self.counts[b] = (count.max(1.0) as u32).min(tuning.most_steps);
             self.sizes[b] = tuning.step.min(length / f64::from(self.counts[b]));
@@ -150,7 +165,7 @@ impl Kernel {
     }
 
     /// Metropolis on H.
-    fn decide(&mut self, transition: u32, info: &mut [Info]) {
+    pub(super) fn decide(&mut self, transition: u32, info: &mut [Info]) {
         let system = &mut self.system;
         system.energies();
         let m = system.phi.len() / self.ids.len();

@@ -17,6 +17,7 @@
 mod ar1;
 mod covariance;
 mod dense;
+mod fisher;
 mod groups;
 mod spectral;
 mod triangular;
@@ -25,9 +26,12 @@ pub use ar1::Ar1;
 pub(crate) use ar1::Process;
 pub use covariance::{Covariance, Stationary};
 pub use dense::Dense;
+pub use fisher::Fisher;
 pub use groups::Groups;
-pub(crate) use spectral::{Eigenvalues, Transform, expand, fold, variance};
-pub use spectral::{Embedding, Kernel, Spectral, SpectralFactor, SpectrumTable, Torus};
+pub(crate) use spectral::{
+    Eigenvalues, HALF_WIDTH, NODES, Place, Transform, expand, fold, variance,
+};
+pub use spectral::{Embedding, Kernel, Sides, Spectral, SpectralFactor, SpectrumTable, Torus};
 
 use crate::error::{Error, Result};
 use nalgebra::DMatrix;

@@ -1,7 +1,7 @@
 //! Does what all fits have in common: says what is fitted, samples with a progress bar, writes and prints the results.
 
 use crate::cli::failure::Failure;
-use crate::cli::options::Common;
+use crate::cli::options::{Chosen, Common};
 use crate::cli::progress::Bar;
 use crate::cli::screen::Screen;
 use sshmc::data::OutputDir;
@@ -27,6 +27,8 @@ pub(crate) struct Job {
     pub(crate) shown: PathBuf,
     /// True values, if they are known.
     pub(crate) truth: Truth,
+    /// Why it runs where it runs, if that was not asked for.
+    pub(crate) notice: Option<String>,
     /// The command, to repeat it.
     pub(crate) command: String,
     /// What a Cox process adds to the record of the run.
@@ -78,9 +80,10 @@ impl Job {
         model: Model,
         subject: String,
         common: &Common,
+        chosen: Chosen,
         inputs: &[&Path],
     ) -> Result<Self, Failure> {
-        Self::prepare_in(model, subject, common, inputs, None)
+        Self::prepare_in(model, subject, common, chosen, inputs, None)
     }
 
     /// The same with a directory other than the one the options name.
@@ -88,10 +91,12 @@ impl Job {
         model: Model,
         subject: String,
         common: &Common,
+        chosen: Chosen,
         inputs: &[&Path],
         directory: Option<PathBuf>,
     ) -> Result<Self, Failure> {
-        let settings = common.settings().map_err(Failure::preparing)?;
+        let Chosen { device, notice } = chosen;
+        let settings = common.settings(device).map_err(Failure::preparing)?;
         let shown = directory.unwrap_or_else(|| common.directory(model.name()));
         keep_inputs(&shown, inputs).map_err(Failure::preparing)?;
         let output = OutputDir::create(&shown).map_err(Failure::preparing)?;
@@ -105,6 +110,7 @@ impl Job {
             truth: Truth::new(),
             command,
             lgcp: None,
+            notice,
         })
     }
 
@@ -164,6 +170,18 @@ impl Job {
         }
         for note in self.model.notes() {
             writeln!(screen, "  note: {note}")?;
+        }
+        if let Some(notice) = &self.notice {
+            writeln!(screen, "  device: {notice}")?;
+        }
+        if let Some(gpu) = self.settings.device.as_gpu() {
+            let adapter = gpu.adapter();
+            let kind = if adapter.software {
+                "; it is software that imitates a GPU, slower than --device cpu"
+            } else {
+                ""
+            };
+            writeln!(screen, "  GPU {}, single precision{kind}", adapter.name)?;
         }
         let Settings { chains, warmup, draws, seed, .. } = self.settings;
         writeln!(

@@ -74,7 +74,8 @@ impl Sv {
             None => format!("stochastic volatility to {steps} returns"),
             Some(_) => format!("stochastic volatility to {steps} returns of {}", series.name),
         };
-        Job::prepare_in(model, subject, &self.common, &[&self.returns], directory)
+        let chosen = self.common.device(steps).map_err(Failure::preparing)?;
+        Job::prepare_in(model, subject, &self.common, chosen, &[&self.returns], directory)
     }
 
     /// Fits all series side by side, one thread each.

@@ -13,6 +13,7 @@ use sshmc::Error;
 use sshmc::data::OutputDir;
 use sshmc::model::{LgcpOptions, lgcp};
 use sshmc::report::{FieldMoments, Level, LgcpRecord, Run, intensity_maps, write_fields};
+use sshmc::structure::Sides;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -65,11 +66,15 @@ impl Lgcp {
         if let Some(share) = self.hold_out {
             data.hold_out(share, self.common.seed).map_err(Failure::preparing)?;
         }
+        // The torus has at least four cells for each of the grid's.
+        let cells = data.counts.grid().cells();
+        let chosen = self.common.device(4 * cells).map_err(Failure::preparing)?;
         let options = LgcpOptions {
             mu: self.mu,
             kernel: self.kernel.into(),
             covariates: data.covariates.clone(),
             priors: self.common.priors.clone(),
+            sides: if chosen.device.is_gpu() { Sides::PowersOfTwo } else { Sides::Smooth },
         };
         let mut model = lgcp(&data.counts, &options).map_err(Failure::preparing)?;
         for note in &data.notes {
@@ -77,7 +82,7 @@ impl Lgcp {
         }
         let files = self.input.files();
         let inputs: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
-        let mut job = Job::prepare(model, self.subject(&data), &self.common, &inputs)?;
+        let mut job = Job::prepare(model, self.subject(&data), &self.common, chosen, &inputs)?;
         let (record, levels) = self.record(&data).map_err(Failure::preparing)?;
         job.settings.exceed = Some(levels.iter().map(|level| level.value).collect());
         job.settings.small_torus = self.torus == TorusSize::Auto;

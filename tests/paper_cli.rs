@@ -103,7 +103,8 @@ fn the_uci_file_is_read_and_what_is_no_such_file_refused() {
     };
     let data: String = (0..60).map(|k| line(k % 3, k)).collect();
     fs::write(directory.path().join("german.data"), data).unwrap();
-    let output = paper(directory.path(), "table2 --quick --draws 4 --data german.data --out made --quiet");
+    let output =
+        paper(directory.path(), "table2 --quick --draws 4 --data german.data --out made --quiet");
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(output.stdout.is_empty());
     let page = fs::read_to_string(directory.path().join("made/paper.md")).unwrap();
@@ -112,7 +113,10 @@ fn the_uci_file_is_read_and_what_is_no_such_file_refused() {
     fs::create_dir(directory.path().join("full")).unwrap();
     fs::write(directory.path().join("full/thesis.tex"), "x").unwrap();
     for (line, parts) in [
-        ("table2 --quick --draws 4 --data other.csv --out a", &["other.csv, line 1", "20 attributes"][..]),
+        (
+            "table2 --quick --draws 4 --data other.csv --out a",
+            &["other.csv, line 1", "20 attributes"][..],
+        ),
         ("table2 --quick --draws 4 --data missing --out a", &["missing"]),
         ("table9", &["table9"]),
         ("figure1 --draws 0 --out a", &["--draws"]),

@@ -11,7 +11,8 @@ use super::Chart;
 use crate::error::Result;
 use crate::numeric::{inline, ln, vectorised};
 use crate::structure::{
-    Factor, Information, Spectral, SpectralFactor, Torus, Transform, expand, fold,
+    Eigenvalues, Factor, Information, Spectral, SpectralFactor, Torus, Transform, expand, fold,
+    variance,
 };
 use std::sync::Arc;
 
@@ -20,14 +21,12 @@ pub(super) struct SpectralChart {
     factor: SpectralFactor,
     transform: Transform,
     shift: Option<Arc<Vec<f64>>>,
-    /// κ Zⱼ.
+    /// κ Zⱼ, without the zeros at its end: one number for a constant.
     pulls: Vec<Vec<f64>>,
     /// s = q − κ Σ cⱼ Zⱼ, kept only if it is not zero.
     s: Vec<f64>,
     /// e = Ts + z of the last forward pass.
     e: Vec<f64>,
-    /// How many degrees of freedom share each value of the quarter spectrum.
-    multiplicity: Vec<f64>,
     /// ½Σ log(1 + κλ) and its derivatives.
     volume: [f64; 3],
     rows: Rows,
@@ -39,6 +38,8 @@ struct Rows {
     share: Vec<f64>,
     product: Vec<f64>,
     quarter: Vec<f64>,
+    /// An edge row.
+    edges: Vec<f64>,
 }
 
 impl SpectralChart {
@@ -49,29 +50,32 @@ impl SpectralChart {
         shift: Option<Arc<Vec<f64>>>,
     ) -> Result<Self> {
         let torus = spectral.torus();
-        let pulls: Vec<_> = if information.is_none() {
-            Vec::new()
-        } else {
-            columns.iter().map(|z| information.times(z)).collect()
+        let pull = |z: &Vec<f64>| {
+            let mut pull = information.times(z);
+            pull.truncate(pull.iter().rposition(|&x| x != 0.0).map_or(0, |last| last + 1));
+            pull
         };
-        let shifted = shift.is_some() || !pulls.is_empty();
+        let pulls: Vec<_> =
+            if information.is_none() { Vec::new() } else { columns.iter().map(pull).collect() };
         let wide = || vec![0.0; 2 * torus.p1];
         Ok(Self {
             factor: spectral.factor(information)?,
             transform: Transform::new(torus),
-            s: if shifted { vec![0.0; torus.dim()] } else { Vec::new() },
+            s: match &shift {
+                Some(q) => q.to_vec(),
+                None if pulls.is_empty() => Vec::new(),
+                None => vec![0.0; torus.dim()],
+            },
             shift,
             pulls,
             e: vec![0.0; torus.dim()],
-            multiplicity: (0..torus.half2())
-                .flat_map(|k2| (0..torus.half1()).map(move |k1| torus.multiplicity(k2, k1)))
-                .collect(),
             volume: [0.0; 3],
             rows: Rows {
                 root: wide(),
                 share: vec![1.0; 2 * torus.p1],
                 product: wide(),
                 quarter: vec![0.0; torus.half1()],
+                edges: vec![0.0; torus.p1],
             },
         })
     }
@@ -80,40 +84,46 @@ impl SpectralChart {
         self.factor.torus()
     }
 
+    /// Moves s to the mean's coefficients c; only where a pull reaches does it change.
+    fn set_shift(&mut self, c: &[f64]) {
+        let reach = self.pulls.iter().map(Vec::len).max().unwrap_or(0);
+        let s = &mut self.s[..reach];
+        match &self.shift {
+            Some(q) => s.copy_from_slice(&q[..reach]),
+            None => s.fill(0.0),
+        }
+        for (pull, &c) in self.pulls.iter().zip(c) {
+            crate::numeric::axpy(-c, pull, &mut s[..pull.len()]);
+        }
+    }
+
     fn set(&mut self, w: &[f64], c: &[f64]) -> bool {
-        if !self.factor.set(w) {
-            return false;
-        }
-        if !self.s.is_empty() {
-            match &self.shift {
-                Some(q) => self.s.copy_from_slice(q),
-                None => self.s.fill(0.0),
-            }
-            for (pull, &c) in self.pulls.iter().zip(c) {
-                crate::numeric::axpy(-c, pull, &mut self.s);
-            }
-        }
-        if self.factor.kappa() > 0.0 {
-            self.volume = volume(&self.factor, &self.multiplicity);
-        }
-        true
+        self.set_shift(c);
+        self.factor.set(w)
     }
 }
 
-/// ½Σ log(1 + κλ) over all degrees of freedom, and its derivatives in log σ and log ℓ.
-fn volume(factor: &SpectralFactor, multiplicity: &[f64]) -> [f64; 3] {
-    let n = multiplicity.len();
-    let (share, slope) = (&factor.share[..n], &factor.slope[..n]);
-    vectorised(
-        #[inline(always)]
-        || {
-            [
-                0.5 * inline::sum_over(n, |k| -multiplicity[k] * ln(share[k])),
-                inline::sum_over(n, |k| multiplicity[k] * (1.0 - share[k])),
-                0.5 * inline::sum_over(n, |k| multiplicity[k] * (1.0 - share[k]) * slope[k]),
-            ]
-        },
-    )
+/// Σ log(1 + κλ), Σ(1 − a) and Σ(1 − a) S'/S over the degrees of freedom of a row of the quarter spectrum.
+#[inline(always)]
+fn volume(edge: bool, share: &[f64], slope: &[f64]) -> [f64; 3] {
+    let n = share.len();
+    let (inner, ends) = (1..n - 1, [0, n - 1]);
+    // Logarithms are dear: one for every four factors, none of which exceeds one.
+    let fours = inner.len() / 4;
+    let [p, q, r, t] = std::array::from_fn(|i| &share[1 + i * fours..1 + (i + 1) * fours]);
+    let rest = inner.start + 4 * fours..inner.end;
+    let logs = inline::sum_of([p, q, r, t], |[p, q, r, t]| ln(p * q * r * t))
+        + rest.map(|k| ln(share[k])).sum::<f64>();
+    let (a, d) = (&share[inner.clone()], &slope[inner]);
+    let sums =
+        [-logs, inline::sum_of([a], |[a]| 1.0 - a), inline::sum_of([a, d], |[a, d]| (1.0 - a) * d)];
+    let at_ends = [
+        ends.map(|k| -ln(share[k])),
+        ends.map(|k| 1.0 - share[k]),
+        ends.map(|k| (1.0 - share[k]) * slope[k]),
+    ];
+    let mirrored = if edge { 1.0 } else { 2.0 };
+    std::array::from_fn(|i| mirrored * (2.0 * sums[i] + at_ends[i][0] + at_ends[i][1]))
 }
 
 /// Spreads T, and a where it is not one everywhere, over the degrees of freedom of a row.
@@ -128,77 +138,158 @@ fn spread(factor: &SpectralFactor, k2: usize, root: &mut [f64], share: &mut [f64
     }
 }
 
-/// e = Ts + z (s may be empty) and x = Te; returns Σ a e².
+/// e = Ts + z (s may be empty) and x = norm × Te; returns Σ a e².
 #[inline(always)]
 fn scale_in(
     z: &[f64],
     s: &[f64],
-    root: &[f64],
-    share: &[f64],
+    (root, share): (&[f64], &[f64]),
+    norm: f64,
     e: &mut [f64],
     x: &mut [f64],
 ) -> f64 {
+    let n = z.len();
+    let (root, share, e, x) = (&root[..n], &share[..n], &mut e[..n], &mut x[..n]);
     if s.is_empty() {
         e.copy_from_slice(z);
     } else {
-        for (e, ((&z, &s), &t)) in e.iter_mut().zip(z.iter().zip(s).zip(root)) {
-            *e = t * s + z;
+        let s = &s[..n];
+        for i in 0..n {
+            e[i] = root[i] * s[i] + z[i];
         }
     }
-    for (x, (&e, &t)) in x.iter_mut().zip(e.iter().zip(root)) {
-        *x = t * e;
+    for i in 0..n {
+        x[i] = norm * (root[i] * e[i]);
     }
-    let mut sums = [0.0; 8];
-    let chunks = e.chunks_exact(8).zip(share.chunks_exact(8));
-    for (e, a) in chunks {
-        for l in 0..8 {
-            sums[l] += a[l] * e[l] * e[l];
-        }
-    }
-    let tail = e.len() / 8 * 8;
-    let rest: f64 = e[tail..].iter().zip(&share[tail..]).map(|(e, a)| a * e * e).sum();
-    sums.iter().sum::<f64>() + rest
+    inline::sum_of([share, e], |[a, e]| a * e * e)
 }
 
-/// y = Tg + a e in place of g, and P = y(e + Ts) − e², where Ts = e − z.
+/// y = T(norm × g) + a e, and P = y(e + Ts) − e², where Ts = e − z.
 #[inline(always)]
-fn scale_out(z: &[f64], root: &[f64], share: &[f64], e: &[f64], y: &mut [f64], p: &mut [f64]) {
+fn scale_out(
+    z: &[f64],
+    g: &[f64],
+    (root, share): (&[f64], &[f64]),
+    norm: f64,
+    e: &[f64],
+    y: &mut [f64],
+    p: &mut [f64],
+) {
     let n = y.len();
-    let (z, root, share, e, p) = (&z[..n], &root[..n], &share[..n], &e[..n], &mut p[..n]);
+    let (z, g, e, p) = (&z[..n], &g[..n], &e[..n], &mut p[..n]);
+    let (root, share) = (&root[..n], &share[..n]);
     for i in 0..n {
-        let gradient = root[i] * y[i] + share[i] * e[i];
+        let gradient = root[i] * (norm * g[i]) + share[i] * e[i];
         y[i] = gradient;
         p[i] = gradient * (2.0 * e[i] - z[i]) - e[i] * e[i];
     }
 }
 
+impl SpectralChart {
+    /// Moves row k₂ to the eigenvalues, scales z into the spectrum there and returns whether all V are positive,
+    /// and Σ a e².
+    #[inline(always)]
+    fn forward_row(
+        &mut self,
+        at: &Eigenvalues<'_>,
+        variance: f64,
+        k2: usize,
+        z: &[f64],
+    ) -> (bool, f64) {
+        let torus = self.torus();
+        let edge = torus.is_edge(k2);
+        let range = torus.row(k2);
+        let n = range.len();
+        let positive = self.factor.set_row(at, variance, k2);
+        if self.factor.kappa() > 0.0 {
+            let row = k2 * torus.half1()..(k2 + 1) * torus.half1();
+            let sums = volume(edge, &self.factor.share[row.clone()], &self.factor.slope[row]);
+            self.volume.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+        }
+        let s = if self.s.is_empty() { &[][..] } else { &self.s[range.clone()] };
+        let (z, e) = (&z[range.clone()], &mut self.e[range]);
+        let Rows { root, share, product, .. } = &mut self.rows;
+        let (root, share) = (&mut root[..n], &mut share[..n]);
+        spread(&self.factor, k2, root, share);
+        let quadratic = if edge {
+            let quadratic = scale_in(z, s, (root, share), 1.0, e, &mut product[..n]);
+            self.transform.load_row(k2, &product[..n]);
+            quadratic
+        } else {
+            let norm = self.transform.into_spectrum();
+            scale_in(z, s, (root, share), norm, e, self.transform.parts(k2))
+        };
+        (positive, quadratic)
+    }
+
+    /// Scales row k₂ out of the spectrum into `by_z` and returns Σ a P and Σ a P S'/S.
+    #[inline(always)]
+    fn backward_row(&mut self, k2: usize, z: &[f64], by_z: &mut [f64]) -> (f64, f64) {
+        let torus = self.torus();
+        let edge = torus.is_edge(k2);
+        let range = torus.row(k2);
+        let n = range.len();
+        let (z, e, y) = (&z[range.clone()], &self.e[range.clone()], &mut by_z[range]);
+        let Rows { root, share, product, quarter, edges } = &mut self.rows;
+        let (root, share, product) = (&mut root[..n], &mut share[..n], &mut product[..n]);
+        spread(&self.factor, k2, root, share);
+        if edge {
+            self.transform.store_row(k2, edges);
+            scale_out(z, edges, (root, share), 1.0, e, y, product);
+        } else {
+            let norm = self.transform.out_of_spectrum();
+            scale_out(z, self.transform.parts(k2), (root, share), norm, e, y, product);
+        }
+        fold(edge, product, quarter);
+        let row = k2 * torus.half1()..(k2 + 1) * torus.half1();
+        let (a, slope) = (&self.factor.share[row.clone()], &self.factor.slope[row]);
+        quarter.iter_mut().zip(a).for_each(|(q, a)| *q *= a);
+        (inline::sum(quarter), inline::dot(quarter, slope))
+    }
+
+    /// The part of ∂U/∂c that comes through u: −(T y)'κZ.
+    fn pull_back(&mut self, by_z: &[f64], by_c: &mut [f64]) {
+        by_c.fill(0.0);
+        let torus = self.torus();
+        for (by_c, pull) in by_c.iter_mut().zip(&self.pulls) {
+            for k2 in 0..torus.half2() {
+                let range = torus.row(k2);
+                let end = pull.len().min(range.end);
+                if range.start >= end {
+                    break;
+                }
+                let root = &mut self.rows.root[..range.len()];
+                let width = torus.half1();
+                expand(torus.is_edge(k2), &self.factor.root[k2 * width..(k2 + 1) * width], root);
+                let (y, pull) = (&by_z[range.start..end], &pull[range.start..end]);
+                let root = &root[..y.len()];
+                *by_c -= inline::sum_of([y, root, pull], |[y, t, pull]| y * t * pull);
+            }
+        }
+    }
+}
+
 impl Chart for SpectralChart {
     fn forward(&mut self, w: &[f64], c: &[f64], z: &[f64], sites: &mut [f64]) -> f64 {
-        if !self.set(w, c) {
+        let table = self.factor.table().clone();
+        let Some(at) = table.at(self.factor.log_range(w)) else { return f64::INFINITY };
+        let variance = variance(w);
+        self.set_shift(c);
+        self.volume = [0.0; 3];
+        let (mut positive, mut quadratic) = (variance.is_finite(), 0.0);
+        for k2 in 0..self.torus().half2() {
+            let (row_positive, row_quadratic) = vectorised(
+                #[inline(always)]
+                || self.forward_row(&at, variance, k2, z),
+            );
+            positive &= row_positive;
+            quadratic += row_quadratic;
+        }
+        if !positive {
             return f64::INFINITY;
         }
-        let torus = self.torus();
-        let mut quadratic = 0.0;
-        for k2 in 0..torus.half2() {
-            let range = torus.row(k2);
-            let length = range.len();
-            let s = if self.s.is_empty() { &[][..] } else { &self.s[range.clone()] };
-            let (z, e) = (&z[range.clone()], &mut self.e[range]);
-            let Rows { root, share, product, .. } = &mut self.rows;
-            let (root, share) = (&mut root[..length], &mut share[..length]);
-            let x = &mut product[..length];
-            let factor = &self.factor;
-            quadratic += vectorised(
-                #[inline(always)]
-                || {
-                    spread(factor, k2, root, share);
-                    scale_in(z, s, root, share, e, x)
-                },
-            );
-            self.transform.load_row(k2, x);
-        }
         self.transform.synthesise(sites);
-        0.5 * quadratic + self.volume[0]
+        0.5 * (quadratic + self.volume[0])
     }
 
     fn backward(
@@ -210,40 +301,17 @@ impl Chart for SpectralChart {
         by_c: &mut [f64],
     ) {
         self.transform.analyse(g);
-        let torus = self.torus();
-        let width = torus.half1();
         by_w[0] = self.volume[1];
-        by_w[1] = self.volume[2];
-        by_c.fill(0.0);
-        for k2 in 0..torus.half2() {
-            let range = torus.row(k2);
-            let length = range.len();
-            let (z, e) = (&z[range.clone()], &self.e[range.clone()]);
-            let y = &mut by_z[range.clone()];
-            self.transform.store_row(k2, y);
-            let Rows { root, share, product, quarter } = &mut self.rows;
-            let (root, share) = (&mut root[..length], &mut share[..length]);
-            let product = &mut product[..length];
-            let factor = &self.factor;
-            let row = k2 * width..(k2 + 1) * width;
-            let (a, slope) = (&factor.share[row.clone()], &factor.slope[row]);
+        by_w[1] = 0.5 * self.volume[2];
+        for k2 in 0..self.torus().half2() {
             let (by_sigma, by_range) = vectorised(
                 #[inline(always)]
-                || {
-                    spread(factor, k2, root, share);
-                    scale_out(z, root, share, e, y, product);
-                    fold(torus.is_edge(k2), product, quarter);
-                    quarter.iter_mut().zip(a).for_each(|(q, a)| *q *= a);
-                    (inline::sum(quarter), inline::dot(quarter, slope))
-                },
+                || self.backward_row(k2, z, by_z),
             );
             by_w[0] += by_sigma;
             by_w[1] += 0.5 * by_range;
-            for (by_c, pull) in by_c.iter_mut().zip(&self.pulls) {
-                let pull = &pull[range.clone()];
-                *by_c -= inline::sum_over(length, |i| y[i] * root[i] * pull[i]);
-            }
         }
+        self.pull_back(by_z, by_c);
     }
 
     fn invert(&mut self, w: &[f64], c: &[f64], u: &[f64], z: &mut [f64]) -> bool {

@@ -6,6 +6,7 @@
 
 use super::{Curvature, Likelihood, check, check_length, exponentials};
 use crate::error::Result;
+use crate::numeric::{inline, vectorised};
 
 /// Poisson counts with log link and known exposures.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,17 +63,20 @@ impl Likelihood for PoissonLog {
 
     fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
         exponentials(1.0, eta, gradient);
-        let mut total = 0.0;
-        for (((gradient, eta), y), a) in
-            gradient.iter_mut().zip(eta).zip(&self.counts).zip(&self.exposure)
-        {
-            let rate = a * *gradient;
-            // Selected, not multiplied by zero: an unobserved cell may have wandered to where e^η overflows.
-            let observed = *a > 0.0;
-            total += if observed { rate - y * eta } else { 0.0 };
-            *gradient = if observed { rate - y } else { 0.0 };
-        }
-        total
+        let (counts, exposure) = (&self.counts[..], &self.exposure[..]);
+        vectorised(
+            #[inline(always)]
+            || {
+                // Selected, not multiplied by zero: an unobserved cell may have wandered to where e^η overflows.
+                let total = inline::sum_of([gradient, eta, counts, exposure], |[e, eta, y, a]| {
+                    if a > 0.0 { a * e - y * eta } else { 0.0 }
+                });
+                for ((gradient, y), &a) in gradient.iter_mut().zip(counts).zip(exposure) {
+                    *gradient = if a > 0.0 { a * *gradient - y } else { 0.0 };
+                }
+                total
+            },
+        )
     }
 
     fn curvature(&self, eta: &[f64]) -> Curvature {

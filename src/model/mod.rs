@@ -19,7 +19,7 @@ pub use stochvol::stochvol;
 use crate::error::{Error, Result};
 use crate::likelihood::Likelihood;
 use crate::prior::Hyperparameters;
-use crate::structure::Structure;
+use crate::structure::{Spectral, Structure};
 use std::sync::Arc;
 
 /// One column of the mean.
@@ -126,6 +126,12 @@ impl Model {
     pub fn reporting_mean(mut self) -> Self {
         self.report_mean = true;
         self
+    }
+
+    /// The same model with its field in another torus.
+    pub(crate) fn embedded_in(&self, spectral: Spectral) -> Self {
+        debug_assert_eq!(spectral.torus().sites(), self.structure.sites());
+        Self { structure: Structure::Spectral(spectral), ..self.clone() }
     }
 
     /// Adds a sentence a user should read beside the results.

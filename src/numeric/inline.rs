@@ -14,37 +14,35 @@
 /// The number of accumulators: the latency of an addition times the additions begun per cycle, for two-wide vectors.
 const LANES: usize = 8;
 
-/// Σ term(i) for i below n, in the same eight lanes as [`sum`].
+/// Returns Σ term(aᵢ, bᵢ, …) over slices of one length.
+///
+/// # Panics
+///
+/// If the lengths differ.
 #[inline(always)]
-pub fn sum_over(n: usize, mut term: impl FnMut(usize) -> f64) -> f64 {
-    let mut lanes = [0.0; 8];
-    let whole = n / 8 * 8;
+pub fn sum_of<const K: usize>(slices: [&[f64]; K], term: impl Fn([f64; K]) -> f64) -> f64 {
+    let n = slices.first().map_or(0, |slice| slice.len());
+    assert!(slices.iter().all(|s| s.len() == n), "sum over slices of different length");
+    let mut lanes = [0.0; LANES];
     let mut first = 0;
-    while first < whole {
+    while first + LANES <= n {
+        // Of a known length, so that there is one check for eight terms.
+        let blocks = slices.map(|slice| &slice[first..first + LANES]);
         for (lane, sum) in lanes.iter_mut().enumerate() {
-            *sum += term(first + lane);
+            *sum += term(blocks.map(|block| block[lane]));
         }
-        first += 8;
+        first += LANES;
     }
-    let rest: f64 = (whole..n).map(term).sum();
-    lanes.iter().sum::<f64>() + rest
+    for (lane, i) in lanes.iter_mut().zip(first..n) {
+        *lane += term(slices.map(|slice| slice[i]));
+    }
+    tree(lanes)
 }
 
 /// Returns the sum of all elements; zero for an empty slice.
 #[inline(always)]
 pub fn sum(a: &[f64]) -> f64 {
-    let blocks = a.chunks_exact(LANES);
-    let tail = blocks.remainder();
-    let mut lanes = [0.0; LANES];
-    for block in blocks {
-        for (lane, x) in lanes.iter_mut().zip(block) {
-            *lane += x;
-        }
-    }
-    for (lane, x) in lanes.iter_mut().zip(tail) {
-        *lane += x;
-    }
-    tree(lanes)
+    sum_of([a], |[x]| x)
 }
 
 /// Returns the inner product.
@@ -54,19 +52,7 @@ pub fn sum(a: &[f64]) -> f64 {
 /// If the lengths differ.
 #[inline(always)]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len(), "dot product of slices of different length");
-    let (a_blocks, b_blocks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let tails = a_blocks.remainder().iter().zip(b_blocks.remainder());
-    let mut lanes = [0.0; LANES];
-    for (x, y) in a_blocks.zip(b_blocks) {
-        for (lane, (x, y)) in lanes.iter_mut().zip(x.iter().zip(y)) {
-            *lane += x * y;
-        }
-    }
-    for (lane, (x, y)) in lanes.iter_mut().zip(tails) {
-        *lane += x * y;
-    }
-    tree(lanes)
+    sum_of([a, b], |[x, y]| x * y)
 }
 
 /// Returns the sum of squares.

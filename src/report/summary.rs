@@ -3,6 +3,7 @@
 use crate::diagnose::{Diagnoser, ParameterSummary, ebfmi};
 use crate::draws::ChainDraws;
 use crate::sample::Fit;
+use crate::structure::{Structure, Torus};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -173,6 +174,7 @@ impl Summary {
                 ));
             }
         }
+        faults.extend(self.torus_fault(fit));
         if several && self.field.rhat_max.is_none() {
             faults.push("the latents have no R-hat: a chain did not move or is not finite; warm up longer or check the data".into());
         }
@@ -183,6 +185,22 @@ impl Summary {
             faults.push("the energy moves slowly (E-BFMI below 0.3): heavy tails are explored poorly; draw longer or give tighter priors".into());
         }
         faults
+    }
+
+    /// Whether a torus smaller than usual has turned out too small for the ranges that were found.
+    fn torus_fault(&self, fit: &Fit) -> Option<String> {
+        let Structure::Spectral(spectral) = fit.model.structure() else { return None };
+        let torus = spectral.torus();
+        let range = self.parameters.get("range")?.q95;
+        let usual = torus == Torus::around(torus.rows, torus.columns);
+        let error = if usual { 0.0 } else { spectral.window_error(range) };
+        (error > 0.01).then(|| {
+            format!(
+                "the {} x {} torus is small for the ranges found: at {range:.3} correlations differ from the plane's by up to \
+                 {error:.3}; run again with the full torus (--torus full)",
+                torus.p1, torus.p2
+            )
+        })
     }
 }
 

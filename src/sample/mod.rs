@@ -1,5 +1,6 @@
 //! Runs chains: where they start, how they warm up, and the one loop over transitions.
 
+mod pilot;
 mod rivals;
 mod run;
 mod settings;

@@ -1,5 +1,6 @@
 //! Runs all chains of a fit, each on its own thread, and gathers what they recorded.
 
+use super::pilot::settle_torus;
 use super::settings::{CoordinateChoice, MassChoice, Method, Settings};
 use super::start::start;
 use super::transition::{Info, Kernel, Tuning};
@@ -54,12 +55,20 @@ pub fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progress) -> 
     if settings.method != Method::Sshmc {
         return super::rivals::run(model, settings, progress);
     }
-    let plan = Plan::new(model, settings)?;
+    let (model, pilot) = if settings.small_torus && settings.learns() {
+        settle_torus(model)?
+    } else {
+        (model.clone(), 0)
+    };
+    let plan = Plan::new(&model, settings)?;
     let pool = pool(settings)?;
     let ids: Vec<u32> = (0..settings.chains).map(|c| settings.first_chain + c).collect();
-    let chains = pool.install(|| {
+    let mut chains = pool.install(|| {
         ids.into_par_iter().map(|id| plan.chain(id, progress)).collect::<Result<Vec<_>>>()
     })?;
+    if let Some(first) = chains.first_mut() {
+        first.warmup_gradients += pilot;
+    }
     Ok(Fit { model: model.clone(), settings: settings.clone(), coordinates: plan.name, chains })
 }
 
@@ -72,7 +81,7 @@ pub(super) fn pool(settings: &Settings) -> Result<rayon::ThreadPool> {
 }
 
 /// What all chains of a run share.
-struct Plan<'a> {
+pub(super) struct Plan<'a> {
     model: &'a Arc<Model>,
     settings: &'a Settings,
     coordinates: Coordinates,
@@ -86,7 +95,7 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn new(model: &'a Arc<Model>, settings: &'a Settings) -> Result<Self> {
+    pub(super) fn new(model: &'a Arc<Model>, settings: &'a Settings) -> Result<Self> {
         let (coordinates, learn) = choose_coordinates(model, settings);
         let mass = choose_mass(model, settings, &coordinates);
         let constant = LatentMass::new(model.structure(), &mass, &coordinates)?.is_identity();
@@ -123,7 +132,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Runs one chain from its start to its last draw.
-    fn chain(&self, id: u32, progress: &dyn Progress) -> Result<ChainDraws> {
+    pub(super) fn chain(&self, id: u32, progress: &dyn Progress) -> Result<ChainDraws> {
         let mut kernel = self.kernel(id)?;
         let mut info = [Info::default()];
         let m = self.model.hyperparameters().len();
@@ -218,17 +227,23 @@ const PATH: f64 = 2.0;
 const GRID_PATH: f64 = 1.6;
 /// On a grid the hyperparameters are tied to many latents and profit from moving faster than those.
 const GRID_SPEED: f64 = 1.5;
-/// Share of the likelihood's information a grid's coordinates take: its data are patchy, and where there are none the
-/// coordinates had better be the prior's.
-const GRID_SHARE: f64 = 0.2;
 
 fn is_grid(model: &Model) -> bool {
     matches!(model.structure(), Structure::Spectral(_))
 }
 
+/// Share of the likelihood's information that coordinates take. On a grid less than all: where the torus has no data the
+/// coordinates had better be the prior's.
+fn information_share(model: &Model) -> f64 {
+    match model.structure() {
+        Structure::Spectral(spectral) => (0.8 * spectral.torus().observed()).min(0.5),
+        _ => 1.0,
+    }
+}
+
 /// The coordinates to start in, and the share of information to learn if they are to be learnt.
 pub(super) fn choose_coordinates(model: &Model, settings: &Settings) -> (Coordinates, Option<f64>) {
-    let share = settings.information_share.unwrap_or(if is_grid(model) { GRID_SHARE } else { 1.0 });
+    let share = settings.information_share.unwrap_or_else(|| information_share(model));
     match settings.coordinates {
         CoordinateChoice::Centred => (Coordinates::Centred, None),
         CoordinateChoice::Whitened => (Coordinates::whitened(), None),

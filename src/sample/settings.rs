@@ -105,6 +105,8 @@ pub struct Settings {
     pub most_steps: u32,
     /// Memory for field draws kept for diagnosis, in bytes over all chains.
     pub field_memory: usize,
+    /// Whether a field on a grid may be put into a smaller torus if a pilot run shows that its range is short.
+    pub small_torus: bool,
     /// Share of the likelihood's mean information that informed coordinates take; none: chosen.
     pub information_share: Option<f64>,
 }
@@ -131,6 +133,7 @@ impl Default for Settings {
             tilt: true,
             most_steps: 1000,
             field_memory: 256 << 20,
+            small_torus: true,
             information_share: None,
         }
     }
@@ -181,6 +184,11 @@ impl Settings {
             inside("information share", share, -1e-9, 1e6)?;
         }
         Ok(())
+    }
+
+    /// Whether coordinates are learnt.
+    pub(crate) fn learns(&self) -> bool {
+        matches!(self.coordinates, CoordinateChoice::Auto | CoordinateChoice::Informed)
     }
 
     /// The integrator for latents with constant or φ-dependent mass.

@@ -324,7 +324,8 @@ pub(super) fn windows(warmup: u32) -> Vec<u32> {
 /// The information coordinates take at predictor values η and hyperparameters φ: a share of the likelihood's mean curvature.
 ///
 /// On a grid only the window is observed, but κ applies to the whole torus. Where κ far exceeds the prior precision of the field's
-/// smoothest mode the unobserved part gets a scale that depends on φ, and mixing suffers, so κ stays below twice that.
+/// smoothest mode the unobserved part gets a scale that depends on φ, and mixing suffers, so κ stays below twice that where a
+/// quarter of the torus is observed, and may grow with the square of the odds of being observed.
 pub(crate) fn information(model: &Model, eta: &[f64], phi: &[f64], share: f64) -> Information {
     match (model.likelihood().curvature(eta), model.structure()) {
         (Curvature::Blocks(blocks), Structure::Groups(_)) => Information::Blocks(Arc::new(blocks)),
@@ -335,7 +336,9 @@ pub(crate) fn information(model: &Model, eta: &[f64], phi: &[f64], share: f64) -
                 Structure::Spectral(spectral) => {
                     let (mut w, mut dw) = (phi.to_vec(), phi.to_vec());
                     model.hyperparameters().working(phi, &mut w, &mut dw);
-                    2.0 / spectral.largest_variance(&w)
+                    let observed = spectral.torus().observed();
+                    let ratio = 3.0 * observed / (1.0 - observed).max(0.05);
+                    2.0 * ratio * ratio / spectral.largest_variance(&w)
                 }
                 _ => f64::INFINITY,
             };

@@ -23,12 +23,13 @@ mod spectral;
 mod triangular;
 
 pub use ar1::Ar1;
+pub(crate) use ar1::Process;
 pub use covariance::{Covariance, Stationary};
 pub use dense::Dense;
 pub use fisher::Fisher;
 pub use groups::Groups;
+pub(crate) use spectral::{Eigenvalues, Transform, expand, fold, variance};
 pub use spectral::{Embedding, Kernel, Spectral, SpectralFactor, SpectrumTable, Torus};
-pub(crate) use spectral::{Transform, expand, fold};
 
 use crate::error::{Error, Result};
 use nalgebra::DMatrix;
@@ -70,7 +71,7 @@ impl Information {
     }
 
     /// κ, for a structure that takes nothing else; `who` names it in the error.
-    fn scalar(&self, who: &str) -> Result<f64> {
+    pub(crate) fn scalar(&self, who: &str) -> Result<f64> {
         match self {
             Information::Scalar(kappa) if *kappa >= 0.0 && kappa.is_finite() => Ok(*kappa),
             Information::Scalar(kappa) => Err(Error::input(

@@ -88,6 +88,9 @@ impl Job {
             .and_then(|()| write(&summary, &FieldMoments::new(&fit), &output))
             .map_err(Failure::running)?;
         output.commit().map_err(Failure::finishing)?;
+        for note in &fit.model.notes()[model.notes().len()..] {
+            writeln!(screen, "note: {note}").map_err(Failure::printing)?;
+        }
         summary.write_text(&self.truth, screen).map_err(Failure::printing)?;
         let seconds = begun.elapsed().as_secs_f64();
         screen.tell(&format!("\nDone in {seconds:.1} s. Results are in {}\n", self.shown.display()))

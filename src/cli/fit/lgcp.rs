@@ -2,7 +2,7 @@
 
 use super::Job;
 use crate::cli::failure::Failure;
-use crate::cli::options::{Common, KernelName};
+use crate::cli::options::{Common, KernelName, TorusSize};
 use crate::cli::screen::Screen;
 use clap::Args;
 use sshmc::data::{Counts, OutputDir};
@@ -40,6 +40,9 @@ pub(crate) struct Lgcp {
     /// Correlation function of the log intensity
     #[arg(long, value_enum, default_value_t = KernelName::Exponential, help_heading = "Model")]
     kernel: KernelName,
+    /// Torus around the window: as small as a pilot run shows the range to allow, or twice the window
+    #[arg(long, value_enum, default_value_t = TorusSize::Auto, help_heading = "Model")]
+    torus: TorusSize,
     #[command(flatten)]
     common: Common,
 }
@@ -55,7 +58,8 @@ impl Lgcp {
         let model = lgcp(&counts, &options).map_err(Failure::preparing)?;
         let mut inputs = vec![self.counts.as_path()];
         inputs.extend(self.exposure.as_deref().map(Path::new));
-        let job = Job::prepare(model, self.subject(&counts), &self.common, &inputs)?;
+        let mut job = Job::prepare(model, self.subject(&counts), &self.common, &inputs)?;
+        job.settings.small_torus = self.torus == TorusSize::Auto;
         let quiet = self.common.quiet;
         job.run(&mut Screen::open(quiet), quiet, |_, field, output| {
             write_field(&counts, field, output)

@@ -3,7 +3,7 @@
 //! With λ = σ²S(ℓ) and a = 1/(1 + κλ), V = λa and T = √V. A relative change of λ by dlog λ changes T by
 //! dT/T = ½ a dlog λ; dlog λ is 2 in log σ and S'/S in log ℓ.
 
-use super::{SpectrumTable, Torus, expand, fold};
+use super::{Eigenvalues, SpectrumTable, Torus, expand, fold};
 use crate::error::Result;
 use crate::structure::{Factor, Information};
 use std::sync::Arc;
@@ -15,8 +15,6 @@ pub struct SpectralFactor {
     table: Arc<SpectrumTable>,
     log_cell: f64,
     kappa: f64,
-    /// λ, the prior's eigenvalues.
-    pub(crate) lambda: Vec<f64>,
     /// S'/S.
     pub(crate) slope: Vec<f64>,
     /// T.
@@ -41,7 +39,6 @@ impl SpectralFactor {
             table,
             log_cell,
             kappa,
-            lambda: vec![1.0; n],
             slope: vec![0.0; n],
             root: vec![1.0; n],
             share: vec![1.0; n],
@@ -58,6 +55,43 @@ impl SpectralFactor {
     /// κ.
     pub(crate) fn kappa(&self) -> f64 {
         self.kappa
+    }
+
+    /// The table of eigenvalues.
+    pub(crate) fn table(&self) -> &Arc<SpectrumTable> {
+        &self.table
+    }
+
+    /// log ℓ in cells at w.
+    pub(crate) fn log_range(&self, w: &[f64]) -> f64 {
+        w[1] - self.log_cell
+    }
+
+    /// Moves row k₂ of the quarter spectrum to these eigenvalues times `variance`, and tells whether all of its V
+    /// are positive.
+    #[inline(always)]
+    pub(crate) fn set_row(&mut self, at: &Eigenvalues<'_>, variance: f64, k2: usize) -> bool {
+        let width = self.torus.half1();
+        let row = k2 * width..(k2 + 1) * width;
+        let slope = &mut self.slope[row.clone()];
+        let root = &mut self.root[row.clone()];
+        let share = &mut self.share[row];
+        at.write_row(k2, root, slope);
+        let information = self.kappa * variance;
+        let mut degenerate = 0u64;
+        for k in 0..width {
+            // One division for both a = 1/(1 + κλ) and S'/S.
+            let s = root[k];
+            let excess = 1.0 + information * s;
+            let inverse = 1.0 / (s * excess);
+            let a = s * inverse;
+            let v = variance * s * a;
+            slope[k] *= excess * inverse;
+            share[k] = a;
+            root[k] = v.sqrt();
+            degenerate += u64::from(v.is_nan() || v <= 0.0);
+        }
+        degenerate == 0
     }
 
     /// out = v times the quarter-spectrum `values`, or divided by them.
@@ -87,6 +121,11 @@ impl SpectralFactor {
     }
 }
 
+/// σ² at w.
+pub(crate) fn variance(w: &[f64]) -> f64 {
+    (2.0 * w[0]).exp()
+}
+
 impl Factor for SpectralFactor {
     fn dim(&self) -> usize {
         self.torus.dim()
@@ -97,29 +136,17 @@ impl Factor for SpectralFactor {
     }
 
     fn set(&mut self, w: &[f64]) -> bool {
-        let variance = (2.0 * w[0]).exp();
-        let log_range = w[1] - self.log_cell;
-        if !self.table.evaluate(log_range, &mut self.lambda, &mut self.slope) {
-            return false;
+        let table = self.table.clone();
+        let Some(at) = table.at(self.log_range(w)) else { return false };
+        let variance = variance(w);
+        let mut positive = variance.is_finite();
+        for k2 in 0..self.torus.half2() {
+            positive &= crate::numeric::vectorised(
+                #[inline(always)]
+                || self.set_row(&at, variance, k2),
+            );
         }
-        let kappa = self.kappa;
-        let Self { lambda, slope, root, share, .. } = self;
-        crate::numeric::vectorised(
-            #[inline(always)]
-            || {
-                let cells = lambda.iter_mut().zip(slope).zip(root.iter_mut().zip(share));
-                let mut least = f64::INFINITY;
-                for ((l, s), (t, a)) in cells {
-                    *s /= *l;
-                    *l *= variance;
-                    *a = 1.0 / (1.0 + kappa * *l);
-                    let v = *l * *a;
-                    least = least.min(v);
-                    *t = v.sqrt();
-                }
-                least > 0.0 && variance.is_finite()
-            },
-        )
+        positive
     }
 
     fn log_det(&self) -> f64 {

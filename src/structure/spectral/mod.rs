@@ -4,12 +4,15 @@
 //! The window's cells are the observed ones; the rest of the torus are latents like masked cells.
 
 mod factor;
+mod images;
 mod kernel;
 mod table;
 mod torus;
 
 pub use factor::SpectralFactor;
+pub(crate) use factor::variance;
 pub use kernel::Kernel;
+pub(crate) use table::Eigenvalues;
 pub use table::{Embedding, SpectrumTable};
 pub use torus::Torus;
 pub(crate) use torus::{Transform, expand, fold};
@@ -55,6 +58,22 @@ impl Spectral {
         Ok(Self { torus, cell, table })
     }
 
+    /// Whether a smaller torus could serve shorter ranges: the kernel is periodised and the torus twice the window's size.
+    pub fn can_shrink(&self) -> bool {
+        self.table.embedding() == Embedding::Periodised
+            && self.torus == Torus::around(self.torus.rows, self.torus.columns)
+    }
+
+    /// The same field with the kernel periodised on the smallest torus that leaves a margin of this share of the window's
+    /// longer side.
+    pub fn with_margin(&self, share: f64) -> Self {
+        let torus = Torus::with_margin(self.torus.rows, self.torus.columns, share);
+        let table = &self.table;
+        let table =
+            SpectrumTable::new(torus, table.kernel(), Embedding::Periodised, table.longest());
+        Self { torus, cell: self.cell, table: Arc::new(table) }
+    }
+
     /// Window and torus.
     pub fn torus(&self) -> Torus {
         self.torus
@@ -73,12 +92,15 @@ impl Spectral {
 
     /// The largest eigenvalue of Σ(w), the variance of the field's smoothest mode; zero outside the model.
     pub fn largest_variance(&self, w: &[f64]) -> f64 {
-        let n = self.torus.half1() * self.torus.half2();
-        let (mut s, mut ds) = (vec![0.0; n], vec![0.0; n]);
-        if !self.table.evaluate(w[1] - self.cell.ln(), &mut s, &mut ds) {
-            return 0.0;
+        let Some(eigenvalues) = self.table.at(w[1] - self.cell.ln()) else { return 0.0 };
+        let width = self.torus.half1();
+        let (mut s, mut ds) = (vec![0.0; width], vec![0.0; width]);
+        let mut largest = 0.0f64;
+        for k2 in 0..self.torus.half2() {
+            eigenvalues.write_row(k2, &mut s, &mut ds);
+            largest = s.iter().fold(largest, |most, &v| most.max(v));
         }
-        (2.0 * w[0]).exp() * s.into_iter().fold(0.0, f64::max)
+        (2.0 * w[0]).exp() * largest
     }
 
     /// The eigenvalue table.

@@ -1,23 +1,24 @@
 //! Tabulates the eigenvalues of a stationary correlation on a torus as smooth functions of log ℓ.
 //!
 //! The eigenvalues S_k(ℓ) of the circulant correlation matrix are the transform of its first row. One transform at
-//! every hyperparameter step would double the cost of a gradient, so log ℓ is cut into panels of width 0.2 and on
-//! each panel S_k is its polynomial through 8 Chebyshev nodes. S_k(log ℓ) is analytic with its nearest singularity
+//! every hyperparameter step would double the cost of a gradient, so log ℓ is cut into panels of width 0.1 and on
+//! each panel S_k is its polynomial through 6 Chebyshev nodes. S_k(log ℓ) is analytic with its nearest singularity
 //! π/2 off the real axis, so the interpolation error is small: 1e-10 relative or less as measured. The interpolant, not
 //! the kernel, is what is sampled: value and derivative belong to the same polynomial. A panel is built when it is first
 //! visited and then shared by all chains.
 
+use super::images::Images;
 use super::kernel::Kernel;
 use super::torus::{Torus, Transform};
-use crate::numeric::vectorised;
 use nalgebra::{SMatrix, SVector};
 use std::f64::consts::PI;
 use std::sync::OnceLock;
 
 /// Polynomial coefficients kept per eigenvalue and panel.
-const NODES: usize = 8;
+const NODES: usize = 6;
 /// Half the width of a panel in log ℓ.
-const HALF_WIDTH: f64 = 0.1;
+const HALF_WIDTH: f64 = 0.05;
+const PER_HALF_WIDTH: f64 = 1.0 / HALF_WIDTH;
 /// Below this many cells the correlation of neighbours is under 1e-20 and the field is white noise for f64.
 const SHORTEST: f64 = 0.02;
 
@@ -55,6 +56,11 @@ impl SpectrumTable {
         self.longest
     }
 
+    /// The correlation function.
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
     /// How the kernel was put on the torus.
     pub fn embedding(&self) -> Embedding {
         self.embedding
@@ -65,57 +71,42 @@ impl SpectrumTable {
         self.panels.iter().filter(|p| p.get().is_some()).count()
     }
 
-    /// Writes S and ∂S/∂(log ℓ) on the quarter spectrum; false if ℓ is longer than the table reaches.
-    pub(crate) fn evaluate(&self, log_range: f64, s: &mut [f64], ds: &mut [f64]) -> bool {
+    /// The eigenvalues at one range, to be read row by row; none if ℓ is longer than the table reaches.
+    pub(crate) fn at(&self, log_range: f64) -> Option<Eigenvalues<'_>> {
         if !log_range.is_finite() || log_range > self.longest.ln() {
-            return false;
+            return None;
         }
         let position = (log_range - SHORTEST.ln()) / (2.0 * HALF_WIDTH);
         if position < 0.0 {
-            s.fill(1.0);
-            ds.fill(0.0);
-            return true;
+            return Some(Eigenvalues { t: 0.0, panel: None });
         }
         let index = (position as usize).min(self.panels.len() - 1);
         let t = 2.0 * (position - index as f64) - 1.0;
         let panel = self.panels[index].get_or_init(|| self.build(index));
-        let width = self.torus.half1();
-        vectorised(
-            #[inline(always)]
-            || {
-                let rows = s.chunks_exact_mut(width).zip(ds.chunks_exact_mut(width));
-                for ((s, ds), c) in rows.zip(panel.chunks_exact(NODES * width)) {
-                    horner(t, c, s, ds);
-                }
-            },
-        );
-        true
+        Some(Eigenvalues { t, panel: Some(panel) })
     }
 
     /// S and its first two derivatives in log ℓ on the quarter spectrum, from the same polynomials; none if ℓ is longer than
     /// the table reaches. Not meant for inner loops.
     pub(crate) fn derivatives(&self, log_range: f64) -> Option<[Vec<f64>; 3]> {
         let n = self.torus.half1() * self.torus.half2();
-        let [mut s, mut first, mut second] = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
-        if !self.evaluate(log_range, &mut s, &mut first) {
-            return None;
-        }
-        let position = (log_range - SHORTEST.ln()) / (2.0 * HALF_WIDTH);
-        if position < 0.0 {
-            return Some([s, first, second]);
-        }
-        let index = (position as usize).min(self.panels.len() - 1);
-        let t = 2.0 * (position - index as f64) - 1.0;
-        let panel = self.panels[index].get_or_init(|| self.build(index));
+        let Eigenvalues { t, panel } = self.at(log_range)?;
+        let Some(panel) = panel else { return Some([vec![1.0; n], vec![0.0; n], vec![0.0; n]]) };
         let width = self.torus.half1();
-        for (k, second) in second.iter_mut().enumerate() {
-            let block = &panel[k / width * NODES * width..];
-            let term = |j: usize| {
-                (j * (j - 1)) as f64 * block[j * width + k % width] * t.powi(j as i32 - 2)
+        // The derivative of some order of Σ c_j t^j, with what each coefficient is multiplied by.
+        let derivative = |order: i32| {
+            let weight = |j: i32| {
+                let falling: i32 = (0..order).map(|i| j - i).product();
+                f64::from(falling) * t.powi((j - order).max(0)) * PER_HALF_WIDTH.powi(order)
             };
-            *second = (2..NODES).map(term).sum::<f64>() / (HALF_WIDTH * HALF_WIDTH);
-        }
-        Some([s, first, second])
+            let weights: [f64; NODES] = std::array::from_fn(|j| weight(j as i32));
+            let at = |k: usize| {
+                let block = &panel[k / width * NODES * width..];
+                (0..NODES).map(|j| weights[j] * block[j * width + k % width]).sum()
+            };
+            (0..n).map(at).collect()
+        };
+        Some([derivative(0), derivative(1), derivative(2)])
     }
 
     /// Fits the polynomials of one panel.
@@ -154,7 +145,7 @@ impl SpectrumTable {
     /// The correlation with cell (0, 0) on the whole torus.
     pub(crate) fn correlation(&self, range: f64) -> Vec<f64> {
         let Torus { p1, p2, .. } = self.torus;
-        let quarter = self.quarter(range);
+        let quarter = self.images().quarter(range);
         let variance = quarter[0];
         let mut full = vec![0.0; p1 * p2];
         for i in 0..p1 {
@@ -166,43 +157,8 @@ impl SpectrumTable {
         full
     }
 
-    /// The embedded kernel at every lag within half the torus, before it is scaled to variance one.
-    fn quarter(&self, range: f64) -> Vec<f64> {
-        let width = self.torus.half1();
-        let mut quarter = vec![0.0; width * self.torus.half2()];
-        self.each_image(range, |a, b| {
-            for (j, line) in quarter.chunks_exact_mut(width).enumerate() {
-                add_image(self.kernel, range, a, j as f64 + b, line);
-            }
-        });
-        quarter
-    }
-
-    /// The same at one lag.
-    fn at_lag(&self, i: f64, j: f64, range: f64) -> f64 {
-        let mut sum = [0.0];
-        self.each_image(range, |a, b| add_image(self.kernel, range, i + a, j + b, &mut sum));
-        sum[0]
-    }
-
-    /// Calls `visit` with the offset of every image that counts: only the origin if the embedding is exact.
-    fn each_image(&self, range: f64, mut visit: impl FnMut(f64, f64)) {
-        let reach = self.kernel.reach() * range;
-        let (p1, p2) = (self.torus.p1 as f64, self.torus.p2 as f64);
-        let images = match self.embedding {
-            Embedding::Exact => (0, 0),
-            Embedding::Periodised => ((reach / p1).ceil() as i64, (reach / p2).ceil() as i64),
-        };
-        for a in -images.0..=images.0 {
-            for b in -images.1..=images.1 {
-                let (y, x) = (a as f64 * p1, b as f64 * p2);
-                // Lags reach half the torus further in either direction; images beyond that are out of reach of all.
-                let nearest = (y.abs() - 0.5 * p1).max(0.0).hypot((x.abs() - 0.5 * p2).max(0.0));
-                if nearest < reach {
-                    visit(y, x);
-                }
-            }
-        }
+    fn images(&self) -> Images {
+        Images::new(self.torus, self.kernel, self.embedding == Embedding::Periodised)
     }
 
     /// The largest difference between the embedded and the planar correlation at any two cells of the window.
@@ -211,30 +167,43 @@ impl SpectrumTable {
             return 0.0;
         }
         let Torus { rows, columns, .. } = self.torus;
-        let variance = self.at_lag(0.0, 0.0, range);
+        let images = self.images();
+        let variance = images.at_lag(0.0, 0.0, range);
         // The difference is a sum over far images, smooth on the scale of the window: its edges and the origin bound it.
         let lags = (0..rows).map(|i| (i, columns - 1)).chain((0..columns).map(|j| (rows - 1, j)));
         lags.chain([(0, 0), (rows / 2, columns / 2), (0, columns / 2), (rows / 2, 0)])
             .map(|(i, j)| {
                 let (i, j) = (i as f64, j as f64);
                 let planar = self.kernel.correlation(i.hypot(j) / range);
-                (self.at_lag(i, j, range) / variance - planar).abs()
+                (images.at_lag(i, j, range) / variance - planar).abs()
             })
             .fold(0.0, f64::max)
     }
 }
 
-/// Adds the kernel at distances from (y, x), (y + 1, x), … to a line.
-fn add_image(kernel: Kernel, range: f64, y: f64, x: f64, line: &mut [f64]) {
-    vectorised(
-        #[inline(always)]
-        || {
-            for (i, sum) in line.iter_mut().enumerate() {
-                let y = y + i as f64;
-                *sum += kernel.correlation((x * x + y * y).sqrt() / range);
+/// The eigenvalues at one range.
+#[derive(Clone, Copy)]
+pub(crate) struct Eigenvalues<'a> {
+    t: f64,
+    /// Coefficients of the panel's polynomials; none for white noise.
+    panel: Option<&'a [f64]>,
+}
+
+impl Eigenvalues<'_> {
+    /// Writes S and ∂S/∂(log ℓ) of row k₂ of the quarter spectrum.
+    #[inline(always)]
+    pub(crate) fn write_row(&self, k2: usize, s: &mut [f64], ds: &mut [f64]) {
+        match self.panel {
+            None => {
+                s.fill(1.0);
+                ds.fill(0.0);
             }
-        },
-    );
+            Some(panel) => {
+                let block = NODES * s.len();
+                horner(self.t, &panel[k2 * block..(k2 + 1) * block], s, ds);
+            }
+        }
+    }
 }
 
 /// Value and derivative (in log ℓ) of a row of polynomials by Horner's rule.
@@ -250,7 +219,7 @@ fn horner(t: f64, coefficients: &[f64], s: &mut [f64], ds: &mut [f64]) {
             value = value * t + c[j][k];
         }
         s[k] = value;
-        ds[k] = slope / HALF_WIDTH;
+        ds[k] = slope * PER_HALF_WIDTH;
     }
 }
 
@@ -268,7 +237,10 @@ mod tests {
             let n = torus.half1() * torus.half2();
             let (mut s, mut ds) = (vec![f64::NAN; n], vec![f64::NAN; n]);
             for range in [0.03, 0.4, 1.0, 3.3, 17.0, 39.0f64] {
-                assert!(table.evaluate(range.ln(), &mut s, &mut ds));
+                let rows =
+                    s.chunks_exact_mut(torus.half1()).zip(ds.chunks_exact_mut(torus.half1()));
+                let at = table.at(range.ln()).unwrap();
+                rows.enumerate().for_each(|(k2, (s, ds))| at.write_row(k2, s, ds));
                 let h = 1e-4;
                 let (want, up, down) = (
                     table.eigenvalues(range),
@@ -293,8 +265,8 @@ mod tests {
                     );
                 }
             }
-            assert!(!table.evaluate(41f64.ln(), &mut s, &mut ds), "past the end");
-            assert!(!table.evaluate(f64::NAN, &mut s, &mut ds));
+            assert!(table.at(41f64.ln()).is_none(), "past the end");
+            assert!(table.at(f64::NAN).is_none());
         }
     }
 

@@ -34,6 +34,12 @@ impl Torus {
         Self { rows, columns, p1: friendly(2 * rows), p2: friendly(2 * columns) }
     }
 
+    /// The smallest friendly torus that leaves a margin of this share of the window's longer side.
+    pub fn with_margin(rows: usize, columns: usize, share: f64) -> Self {
+        let margin = (share * rows.max(columns) as f64).ceil() as usize;
+        Self { rows, columns, p1: friendly(rows + margin), p2: friendly(columns + margin) }
+    }
+
     /// Number of latents, n.
     pub fn dim(&self) -> usize {
         self.p1 * self.p2
@@ -42,6 +48,11 @@ impl Torus {
     /// Number of cells of the window.
     pub fn sites(&self) -> usize {
         self.rows * self.columns
+    }
+
+    /// The share of the torus that the window is.
+    pub fn observed(&self) -> f64 {
+        self.sites() as f64 / self.dim() as f64
     }
 
     /// Rows of the quarter spectrum: k₂ = 0 … P₂/2.
@@ -186,13 +197,30 @@ impl Transform {
         &mut self.spectrum
     }
 
+    /// Row k₂ of the spectrum, not an edge, as real and imaginary parts in turn: its degrees of freedom times
+    /// [`Self::into_spectrum`], or after [`Self::analyse`] over [`Self::out_of_spectrum`].
+    pub(crate) fn parts(&mut self, k2: usize) -> &mut [f64] {
+        let p1 = self.torus.p1;
+        bytemuck::cast_slice_mut(&mut self.spectrum[k2 * p1..(k2 + 1) * p1])
+    }
+
+    /// What degrees of freedom away from the edges are multiplied by to become parts of the spectrum.
+    pub(crate) fn into_spectrum(&self) -> f64 {
+        FRAC_1_SQRT_2 / (self.torus.dim() as f64).sqrt()
+    }
+
+    /// What parts of an analysed spectrum away from the edges are multiplied by to become degrees of freedom.
+    pub(crate) fn out_of_spectrum(&self) -> f64 {
+        SQRT_2 / (self.torus.dim() as f64).sqrt()
+    }
+
     /// Writes basis row k₂, already scaled, into the complex spectrum (times n^{-½}, the transform's norm).
     pub(crate) fn load_row(&mut self, k2: usize, dofs: &[f64]) {
         let p1 = self.torus.p1;
         let norm = 1.0 / (self.torus.dim() as f64).sqrt();
         let edge = self.torus.is_edge(k2);
+        let half = self.into_spectrum();
         let row = &mut self.spectrum[k2 * p1..(k2 + 1) * p1];
-        let half = norm * FRAC_1_SQRT_2;
         if edge {
             row[0] = Complex::new(dofs[0] * norm, 0.0);
             row[p1 / 2] = Complex::new(dofs[1] * norm, 0.0);
@@ -213,7 +241,7 @@ impl Transform {
         let p1 = self.torus.p1;
         let norm = 1.0 / (self.torus.dim() as f64).sqrt();
         let row = &self.spectrum[k2 * p1..(k2 + 1) * p1];
-        let twice = norm * SQRT_2;
+        let twice = self.out_of_spectrum();
         if self.torus.is_edge(k2) {
             dofs[0] = row[0].re * norm;
             dofs[1] = row[p1 / 2].re * norm;

@@ -1,0 +1,76 @@
+//! Finds the torus a field needs by a short run before the chains start.
+//!
+//! A torus twice the window's size serves every range that the model allows, but most of it lies outside the window: latents
+//! without data, which cost time and keep the coordinates from learning from the data. A field with a short range needs only a
+//! margin of a few ranges. How short the range is the data say, so one chain is run for a while, and the
+//! smallest is taken whose correlations in the window differ from the plane's by at most 0.001 at any range this chain
+//! makes likely. The pilot has a seed and settings of its own, so that the torus depends on the model alone, not on the run.
+
+use super::run::Plan;
+use super::settings::Settings;
+use crate::error::Result;
+use crate::model::Model;
+use crate::structure::{Spectral, Structure};
+use std::sync::Arc;
+
+/// Grids with fewer cells are fast as they are.
+const SMALLEST: usize = 64 * 64;
+/// Largest difference of correlations in the window.
+const TOLERANCE: f64 = 1e-3;
+/// The torus must become smaller by this factor to be worth it.
+const WORTHWHILE: f64 = 0.8;
+/// Number of the pilot's chain: never one of a run's.
+const PILOT: u32 = u32::MAX;
+/// Warm-up transitions and draws of the pilot.
+const WARMUP: u32 = 100;
+const DRAWS: u32 = 60;
+/// Standard deviations of the log range beyond its mean that still count as likely, and the least such deviation.
+const DEVIATIONS: f64 = 4.0;
+const LEAST_DEVIATION: f64 = 0.05;
+
+/// The model in the torus it needs, and the latent gradients it took to find out.
+pub(super) fn settle_torus(model: &Arc<Model>) -> Result<(Arc<Model>, u64)> {
+    let Structure::Spectral(spectral) = model.structure() else { return Ok((model.clone(), 0)) };
+    if spectral.torus().sites() < SMALLEST || !spectral.can_shrink() {
+        return Ok((model.clone(), 0));
+    }
+    let settings = Settings { chains: 1, warmup: WARMUP, draws: DRAWS, ..Settings::default() };
+    // Half a side of margin is enough to see whether the range is short.
+    let rough = Arc::new(model.embedded_in(spectral.with_margin(0.5)));
+    let pilot = Plan::new(&rough, &settings)?.chain(PILOT, &())?;
+    let cost = pilot.warmup_gradients + pilot.gradients;
+    let longest = likely(&pilot.parameters[1]);
+    Ok(match shrink(spectral, longest) {
+        Some(smaller) => (Arc::new(re_embed(model, smaller, longest)), cost),
+        None => (model.clone(), cost),
+    })
+}
+
+/// The longest range the draws make likely.
+fn likely(ranges: &[f64]) -> f64 {
+    let count = ranges.len() as f64;
+    let mean = ranges.iter().map(|r| r.ln()).sum::<f64>() / count;
+    let variance = ranges.iter().map(|r| (r.ln() - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    (mean + DEVIATIONS * variance.sqrt().max(LEAST_DEVIATION)).exp()
+}
+
+/// The smallest torus that is good enough up to `longest`, if it is worth it.
+fn shrink(spectral: &Spectral, longest: f64) -> Option<Spectral> {
+    let now = spectral.torus().dim() as f64;
+    (1..20)
+        .map(|step| spectral.with_margin(0.05 * f64::from(step)))
+        .take_while(|smaller| (smaller.torus().dim() as f64) < WORTHWHILE * now)
+        .find(|smaller| smaller.window_error(longest) <= TOLERANCE)
+}
+
+fn re_embed(model: &Model, smaller: Spectral, longest: f64) -> Model {
+    let torus = smaller.torus();
+    let note = format!(
+        "a {} x {} torus is enough: up to range {longest:.3}, beyond all that a pilot run found likely, correlations in the \
+         window differ from the plane's by at most {:.1e} (--torus full keeps the larger one)",
+        torus.p1,
+        torus.p2,
+        smaller.window_error(longest)
+    );
+    model.embedded_in(smaller).with_note(note)
+}

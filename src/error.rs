@@ -30,9 +30,83 @@ pub enum Error {
         /// What the operating system said.
         source: std::io::Error,
     },
+    /// A GPU cannot be used, or no longer.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// The arithmetic cannot go on, for instance because no starting point has a finite density.
     #[error("{0}")]
     Numeric(String),
+}
+
+/// Why a GPU cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeviceError {
+    /// No adapter that can compute was found.
+    #[error(
+        "no GPU found: no graphics driver answers; install one (on Debian without a GPU: apt-get install libvulkan1 \
+         mesa-vulkan-drivers) or use --device cpu"
+    )]
+    NoAdapter,
+    /// No adapter has this in its name.
+    #[error(
+        "--device {part}: expected auto, cpu, gpu or part of an adapter's name ({found}), got {part}; sshmc devices lists them"
+    )]
+    NoSuchAdapter {
+        /// What was asked for.
+        part: String,
+        /// What there is.
+        found: String,
+    },
+    /// The driver does not give access.
+    #[error("GPU {adapter}: {problem}; use another device, or --device cpu")]
+    Refused {
+        /// The adapter's name.
+        adapter: String,
+        /// What the driver said.
+        problem: String,
+    },
+    /// A buffer is larger than the adapter allows.
+    #[error(
+        "GPU {adapter}: {what} takes {bytes} bytes and the adapter allows {limit}; run fewer chains, a smaller problem, or use --device cpu"
+    )]
+    OverLimit {
+        /// The adapter's name.
+        adapter: String,
+        /// What the buffer holds.
+        what: String,
+        /// Its size.
+        bytes: u64,
+        /// The largest the adapter allows.
+        limit: u64,
+    },
+    /// The adapter has no memory left.
+    #[error(
+        "GPU {adapter}: out of memory for {what}; run fewer chains, a smaller problem, or use --device cpu"
+    )]
+    OutOfMemory {
+        /// The adapter's name.
+        adapter: String,
+        /// What memory was wanted for.
+        what: String,
+    },
+    /// The device stopped answering.
+    #[error("GPU {adapter}: the device was lost ({reason}); start again, or use --device cpu")]
+    Lost {
+        /// The adapter's name.
+        adapter: String,
+        /// What the driver said.
+        reason: String,
+    },
+    /// The problem cannot be run on a GPU.
+    #[error("{what} cannot run on a GPU: {why}; {remedy}")]
+    Unsupported {
+        /// The model or setting.
+        what: String,
+        /// What is missing.
+        why: String,
+        /// What to do.
+        remedy: String,
+    },
 }
 
 impl Error {

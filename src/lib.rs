@@ -80,4 +80,4 @@ pub mod simulate;
 pub mod structure;
 mod vector;
 
-pub use error::{Error, Result};
+pub use error::{DeviceError, Error, Result};

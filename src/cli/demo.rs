@@ -59,6 +59,7 @@ impl Demo {
             output,
             shown: self.out.clone(),
             truth: truth(&pattern),
+            notice: None,
         };
         job.run(&mut screen, self.quiet, |_, field, output| {
             write_field(&pattern.counts, field, output)

@@ -1,6 +1,6 @@
 //! Tells failures the user can mend from those they cannot, and gives each its exit code.
 
-use sshmc::Error;
+use sshmc::{DeviceError, Error};
 use std::fmt;
 
 /// Why a command ended early.
@@ -18,6 +18,7 @@ impl Failure {
     pub(crate) fn preparing(error: Error) -> Self {
         match error {
             Error::Input { .. } | Error::Io { .. } => Failure::BadInput(error.to_string()),
+            Error::Device(device) => Failure::device(&device),
             Error::Numeric(_) => Failure::Broken(error.to_string()),
         }
     }
@@ -26,7 +27,21 @@ impl Failure {
     pub(crate) fn running(error: Error) -> Self {
         match error {
             Error::Input { .. } => Failure::BadInput(error.to_string()),
+            Error::Device(device) => Failure::device(&device),
             Error::Io { .. } | Error::Numeric(_) => Failure::Broken(error.to_string()),
+        }
+    }
+
+    /// A GPU that is not there or not able was asked for by the user; one that gives up was not.
+    fn device(error: &DeviceError) -> Self {
+        use DeviceError::{
+            Lost, NoAdapter, NoSuchAdapter, OutOfMemory, OverLimit, Refused, Unsupported,
+        };
+        match error {
+            NoAdapter | NoSuchAdapter { .. } | OverLimit { .. } | Unsupported { .. } => {
+                Failure::BadInput(error.to_string())
+            }
+            Refused { .. } | OutOfMemory { .. } | Lost { .. } => Failure::Broken(error.to_string()),
         }
     }
 

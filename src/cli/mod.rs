@@ -120,7 +120,7 @@ mod tests {
         for line in [
             "sshmc fit lgcp",
             "sshmc fit lgcp --count x",
-            "sshmc fit lgcp --counts x --device gpu9",
+            "sshmc fit lgcp --counts x --mass heavy",
             "sshmc fit lgcp --counts x --draws many",
             "sshmc fits",
             "sshmc simulate lgcp --grid 0x",

@@ -1,6 +1,7 @@
 //! Declares the options that all fits share and turns them into settings.
 
 use clap::{Args, ValueEnum};
+use sshmc::device::Device;
 use sshmc::sample::{self, CoordinateChoice, MassChoice, Settings};
 use sshmc::structure::Kernel;
 use sshmc::{Error, Result};
@@ -30,9 +31,9 @@ pub(crate) struct Common {
     /// Threads to use [default: one for each core]
     #[arg(long, value_name = "N", help_heading = "Sampling")]
     pub(crate) threads: Option<usize>,
-    /// Where to run; `sshmc devices` lists what there is
-    #[arg(long, value_enum, default_value_t = Device::Auto, help_heading = "Sampling")]
-    pub(crate) device: Device,
+    /// Where to run: auto, cpu, gpu, or part of an adapter's name; `sshmc devices` lists what there is
+    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = "Sampling")]
+    pub(crate) device: String,
     /// How to sample
     #[arg(long, value_enum, default_value_t = Method::Sshmc, help_heading = "Sampling")]
     pub(crate) method: Method,
@@ -72,13 +73,11 @@ pub(crate) struct Common {
     pub(crate) quiet: bool,
 }
 
-/// What a fit can run on.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Device {
-    /// The best there is
-    Auto,
-    /// All cores, in double precision
-    Cpu,
+/// The device a fit runs on, and a sentence about it if it was not named.
+#[derive(Debug, Default)]
+pub(crate) struct Chosen {
+    pub(crate) device: Device,
+    pub(crate) notice: Option<String>,
 }
 
 /// How a fit can be sampled.
@@ -168,16 +167,29 @@ impl From<KernelName> for Kernel {
 }
 
 impl Common {
+    /// Opens the device for a model with this many latents, none of which a GPU could compute if it is zero.
+    pub(crate) fn device(&self, latents: usize) -> Result<Chosen> {
+        let named = |device| Chosen { device, notice: None };
+        match self.device.to_lowercase().as_str() {
+            "cpu" => Ok(named(Device::cpu())),
+            "gpu" => Ok(named(Device::gpu()?)),
+            "auto" => {
+                let (device, why) = Device::auto(latents.saturating_mul(self.chains as usize));
+                Ok(Chosen { device, notice: Some(why) })
+            }
+            part => Ok(named(Device::gpu_named(part)?)),
+        }
+    }
+
     /// The settings, checked.
-    pub(crate) fn settings(&self) -> Result<Settings> {
-        // There is one device so far; the match makes sure that a new one is not forgotten here.
-        let (Device::Auto | Device::Cpu) = self.device;
+    pub(crate) fn settings(&self, device: Device) -> Result<Settings> {
         let settings = Settings {
             chains: self.chains,
             warmup: self.warmup,
             draws: self.draws,
             seed: self.seed,
             threads: self.threads,
+            device,
             method: self.method.into(),
             steps: self.steps,
             hyper_steps: self.hyper_steps,

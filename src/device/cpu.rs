@@ -2,6 +2,7 @@
 
 use super::{Flow, Latents};
 use crate::coordinates::Coordinates;
+use crate::draws::FieldDraws;
 use crate::error::Result;
 use crate::hamiltonian::{LatentMass, MassKind, Target};
 use crate::model::Model;
@@ -249,5 +250,11 @@ impl Latents for CpuLatents {
 
     fn predictor(&mut self, chain: usize, out: &mut [f64]) {
         out.copy_from_slice(&self.chains[chain].predictor);
+    }
+
+    fn record(&mut self, draws: &mut [FieldDraws]) {
+        for (chain, draws) in self.chains.iter().zip(draws) {
+            draws.record(&chain.field);
+        }
     }
 }

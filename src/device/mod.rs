@@ -6,11 +6,15 @@
 //!
 //! Arrays over chains are flat: hyperparameters of chain b are at b·m … (b+1)·m.
 
+mod choice;
 mod cpu;
+pub mod gpu;
 
+pub use choice::Device;
 pub use cpu::CpuLatents;
 
 use crate::coordinates::Coordinates;
+use crate::draws::FieldDraws;
 use crate::error::Result;
 
 /// The exact flow that moves the latents between two kicks.
@@ -26,6 +30,11 @@ pub enum Flow {
 pub trait Latents: Send {
     /// Number of chains.
     fn chains(&self) -> usize;
+
+    /// An error if the device has failed; what it returned since is worthless, and no proposal was accepted on it.
+    fn status(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Draws r ~ N(0, M(φ)) with the random numbers of this transition.
     fn refresh(&mut self, transition: u32, phi: &[f64]);
@@ -78,4 +87,39 @@ pub trait Latents: Send {
 
     /// The predictor of a chain at the sites.
     fn predictor(&mut self, chain: usize, out: &mut [f64]);
+
+    /// Adds every chain's current point to running means that the device keeps, and says so; false if the caller has to keep them by
+    /// [`Self::latents_and_score`] and [`Self::predictor`], because that costs nothing here.
+    fn observe(&mut self) -> bool {
+        false
+    }
+
+    /// The means of a chain's observed latents, scores and predictors.
+    fn learnt(&mut self, _chain: usize, _x: &mut [f64], _g: &mut [f64], _eta: &mut [f64]) {}
+
+    /// Begins the means afresh with the next observation.
+    fn forget(&mut self) {}
+
+    /// Names the sites whose draws [`Self::record`] keeps.
+    fn choose(&mut self, _sites: &[usize]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Adds every chain's current field to its record. A device may keep what it recorded until [`Self::finish`].
+    fn record(&mut self, draws: &mut [FieldDraws]) {
+        for (chain, draws) in draws.iter_mut().enumerate() {
+            let mut field = vec![0.0; draws.mean().len()];
+            self.field(chain, &mut field);
+            draws.record(&field);
+        }
+    }
+
+    /// Completes the records.
+    fn finish(&mut self, _draws: &mut [FieldDraws]) {}
+
+    /// Copies a chain's z and r and returns its coordinates, for an audit of its energies in f64; none on a device whose energies
+    /// are in f64 anyway.
+    fn point(&mut self, _chain: usize, _z: &mut [f64], _r: &mut [f64]) -> Option<Coordinates> {
+        None
+    }
 }

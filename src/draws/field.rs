@@ -60,6 +60,18 @@ impl FieldDraws {
         self.draws.extend(self.kept.iter().map(|&site| field[site] as f32));
     }
 
+    /// Keeps a draw of the kept sites only; its moments come by [`Self::set_moments`].
+    pub(crate) fn keep(&mut self, values: &[f32]) {
+        self.draws.extend_from_slice(values);
+    }
+
+    /// Takes moments that were accumulated elsewhere: mean and sum of squared deviations over `count` draws.
+    pub(crate) fn set_moments(&mut self, count: u64, mean: &[f64], squares: &[f64]) {
+        self.count = count;
+        self.mean.copy_from_slice(mean);
+        self.squares.copy_from_slice(squares);
+    }
+
     /// Number of draws recorded.
     pub fn count(&self) -> u64 {
         self.count

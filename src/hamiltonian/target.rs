@@ -92,20 +92,14 @@ impl Target {
         let model = &self.model;
         let misfit = model.likelihood().evaluate(&self.eta, &mut self.g);
         self.chart.backward(z, &self.g, by_z, &mut self.by_w, &mut self.by_c);
-        by_phi.fill(0.0);
-        let density = model.hyperparameters().log_prior(phi, by_phi);
-        by_phi.iter_mut().for_each(|d| *d = -*d);
-        for k in 0..p {
-            by_phi[k] += self.by_w[k] * self.dw[k];
-        }
-        for (term, &by_c) in model.mean().iter().zip(&self.by_c) {
+        for (term, by_c) in model.mean().iter().zip(&mut self.by_c) {
             let direct = match &term.column {
                 Column::Constant => crate::numeric::sum(&self.g),
                 Column::Values(values) => crate::numeric::dot(values, &self.g),
             };
-            let k = term.hyperparameter;
-            by_phi[k] += (direct + by_c) * term.scale * self.dw[k];
+            *by_c += direct;
         }
+        let density = chain_rule(model, phi, &self.dw, &self.by_w, &self.by_c, by_phi);
         if let Some(tilt) = &self.tilt {
             tilt.pull_back(by_z, by_phi);
         }
@@ -224,6 +218,28 @@ impl Target {
         let p = self.by_w.len();
         (&self.w[..p], &self.dw[..p])
     }
+}
+
+/// Writes ∂U/∂φ from the derivatives in the structure's working values and in the mean's coefficients; returns the log prior at φ.
+pub(crate) fn chain_rule(
+    model: &Model,
+    phi: &[f64],
+    dw: &[f64],
+    by_w: &[f64],
+    by_c: &[f64],
+    by_phi: &mut [f64],
+) -> f64 {
+    by_phi.fill(0.0);
+    let density = model.hyperparameters().log_prior(phi, by_phi);
+    by_phi.iter_mut().for_each(|d| *d = -*d);
+    for k in 0..by_w.len() {
+        by_phi[k] += by_w[k] * dw[k];
+    }
+    for (term, by_c) in model.mean().iter().zip(by_c) {
+        let k = term.hyperparameter;
+        by_phi[k] += by_c * term.scale * dw[k];
+    }
+    density
 }
 
 /// η = offset + Σ cⱼ Zⱼ + u.

@@ -2,7 +2,7 @@
 //!
 //! > y_i ~ N(η_i, 1/p_i):  −log p = Σ ½ p_i (η_i − y_i)²  (up to a constant)
 
-use super::{Curvature, Likelihood, check, check_length};
+use super::{Curvature, Likelihood, SiteTwin, check, check_length};
 use crate::error::Result;
 
 /// Measurements with Gaussian noise; a precision of zero marks a site that was not measured.
@@ -54,6 +54,12 @@ impl Likelihood for GaussianNoise {
             total += 0.5 * *gradient * residual;
         }
         total
+    }
+
+    fn twin(&self) -> Option<SiteTwin> {
+        let data =
+            self.y.iter().zip(&self.precision).map(|(&y, &p)| [y as f32, p as f32]).collect();
+        Some(SiteTwin { wgsl: include_str!("../../shaders/site/gaussian.wgsl").into(), data })
     }
 
     fn curvature(&self, _eta: &[f64]) -> Curvature {

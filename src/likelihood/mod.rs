@@ -27,6 +27,16 @@ pub enum Curvature {
     Blocks(Vec<DMatrix<f64>>),
 }
 
+/// A likelihood as a GPU computes it, for sites that depend on their own predictor value only.
+#[derive(Clone, Debug)]
+pub struct SiteTwin {
+    /// WGSL of `fn site(datum: vec2f, eta: f32) -> vec2f`: the value of −log p and its derivative. It may call
+    /// `exponential` and `logarithm`, which are good to the last digit where the built-in ones are not.
+    pub wgsl: std::borrow::Cow<'static, str>,
+    /// Two numbers for each site.
+    pub data: Vec<[f32; 2]>,
+}
+
 /// −log p(y | η) for the predictor η at the sites (field plus mean), its gradient and its curvature.
 ///
 /// The models shipped use the ones of this module; a user's own likelihood implements this trait.
@@ -39,6 +49,11 @@ pub trait Likelihood: Debug + Send + Sync {
 
     /// Minus the Hessian of log p at η (its expectation over y where that is simpler): what coordinates learn from.
     fn curvature(&self, eta: &[f64]) -> Curvature;
+
+    /// The same on a GPU; none if there is no such thing, and the model then runs on the CPU only.
+    fn twin(&self) -> Option<SiteTwin> {
+        None
+    }
 
     /// Writes the gradient in η of Σ_g tr(W_g C_g(η)), C_g being the blocks of [`Self::curvature`]: what a metric made of them
     /// needs. False if it is not offered, as by likelihoods whose curvature is not in blocks.

@@ -1,6 +1,6 @@
 //! Observes nothing, so that the posterior is the prior.
 
-use super::{Curvature, Likelihood};
+use super::{Curvature, Likelihood, SiteTwin};
 use nalgebra::DMatrix;
 
 /// No data at all: the funnel, and every test of a prior.
@@ -18,6 +18,11 @@ impl Likelihood for Nothing {
     fn evaluate(&self, _eta: &[f64], gradient: &mut [f64]) -> f64 {
         gradient.fill(0.0);
         0.0
+    }
+
+    fn twin(&self) -> Option<SiteTwin> {
+        let data = vec![[0.0; 2]; self.sites];
+        Some(SiteTwin { wgsl: include_str!("../../shaders/site/nothing.wgsl").into(), data })
     }
 
     fn curvature(&self, _eta: &[f64]) -> Curvature {

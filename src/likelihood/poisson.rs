@@ -4,7 +4,7 @@
 //!
 //! The exposure a_i is the cell's area or the time watched; zero means the cell was not observed.
 
-use super::{Curvature, Likelihood, check, check_length, exponentials};
+use super::{Curvature, Likelihood, SiteTwin, check, check_length, exponentials};
 use crate::error::Result;
 use crate::numeric::{inline, vectorised};
 
@@ -77,6 +77,12 @@ impl Likelihood for PoissonLog {
                 total
             },
         )
+    }
+
+    fn twin(&self) -> Option<SiteTwin> {
+        let data =
+            self.counts.iter().zip(&self.exposure).map(|(&y, &a)| [y as f32, a as f32]).collect();
+        Some(SiteTwin { wgsl: include_str!("../../shaders/site/poisson.wgsl").into(), data })
     }
 
     fn curvature(&self, eta: &[f64]) -> Curvature {

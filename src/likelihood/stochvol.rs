@@ -4,7 +4,7 @@
 //!
 //! Minus the second derivative is ½ y² e^{−η}, whose expectation over y is ½ whatever η is.
 
-use super::{Curvature, Likelihood, check, exponentials};
+use super::{Curvature, Likelihood, SiteTwin, check, exponentials};
 use crate::error::Result;
 use crate::numeric::{inline, vectorised};
 
@@ -57,6 +57,11 @@ impl Likelihood for StochasticVolatility {
             );
         }
         0.5 * total
+    }
+
+    fn twin(&self) -> Option<SiteTwin> {
+        let data = self.squares.iter().map(|&y| [y as f32, 0.0]).collect();
+        Some(SiteTwin { wgsl: include_str!("../../shaders/site/stochvol.wgsl").into(), data })
     }
 
     fn curvature(&self, _eta: &[f64]) -> Curvature {

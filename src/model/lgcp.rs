@@ -5,7 +5,7 @@ use crate::data::Counts;
 use crate::error::{Error, Result};
 use crate::likelihood::PoissonLog;
 use crate::prior::{Distribution, Hyperparameter, Hyperparameters, Scale};
-use crate::structure::{Dense, Embedding, Kernel, Spectral, Stationary, Structure};
+use crate::structure::{Dense, Embedding, Kernel, Sides, Spectral, Stationary, Structure};
 use std::sync::Arc;
 
 /// Choices about an LGCP.
@@ -17,11 +17,13 @@ pub struct LgcpOptions {
     pub kernel: Kernel,
     /// Priors that replace the defaults, as `NAME=DIST(…)`.
     pub priors: Vec<String>,
+    /// Sides of the torus; a GPU needs [`Sides::PowersOfTwo`].
+    pub sides: Sides,
 }
 
 impl Default for LgcpOptions {
     fn default() -> Self {
-        Self { mu: None, kernel: Kernel::Exponential, priors: Vec::new() }
+        Self { mu: None, kernel: Kernel::Exponential, priors: Vec::new(), sides: Sides::default() }
     }
 }
 
@@ -32,12 +34,13 @@ const MOST_DENSE: usize = 4096;
 pub fn lgcp(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
     let grid = counts.grid();
     let hyperparameters = hyperparameters(counts, options, log_rate(counts))?;
-    let spectral = Spectral::new(
+    let spectral = Spectral::with_sides(
         grid.rows(),
         grid.columns(),
         grid.cell(),
         options.kernel,
         allowed_ranges(&hyperparameters),
+        options.sides,
     )?;
     let note = embedding_note(&spectral, &hyperparameters);
     assemble(counts, options, Structure::Spectral(spectral), hyperparameters, note)

@@ -2,7 +2,7 @@
 
 use crate::diagnose::{Diagnoser, ParameterSummary, ebfmi};
 use crate::draws::ChainDraws;
-use crate::sample::Fit;
+use crate::sample::{EnergyAudit, Fit};
 use crate::structure::{Structure, Torus};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -91,6 +91,10 @@ pub struct SamplerSummary {
     pub accept: f64,
     /// Number of divergent transitions after warm-up.
     pub divergences: u64,
+    /// Largest error of a difference in energy found by recomputing a sample of transitions in double precision; none where all were in
+    /// double precision.
+    #[serde(default)]
+    pub energy_audit: Option<f64>,
     /// Mean step size of the latents.
     pub step_size: f64,
     /// Mean number of integrator steps of a trajectory.
@@ -115,7 +119,7 @@ impl Summary {
             model: fit.model.name().into(),
             method: fit.settings.method.name().into(),
             coordinates: fit.coordinates.into(),
-            device: "cpu".into(),
+            device: fit.device.clone(),
             seed: fit.settings.seed,
             chains: fit.settings.chains,
             warmup: fit.settings.warmup,
@@ -141,6 +145,16 @@ impl Summary {
                  missed; warm up longer (--warmup {}) or give tighter priors",
                 self.sampler.divergences,
                 2 * self.warmup.max(100)
+            ));
+        }
+        if let Some(audit) = fit.audit.filter(|audit| audit.worst > EnergyAudit::SUSPECT) {
+            faults.push(format!(
+                "suspect: energies on {} are off by {:.2} in the worst of {} audited transitions (should be at most {}): single precision \
+                 is not enough here; run on the CPU (--device cpu)",
+                self.device,
+                audit.worst,
+                audit.transitions,
+                EnergyAudit::SUSPECT
             ));
         }
         for chain in &fit.chains {
@@ -263,6 +277,7 @@ fn sampler(
         warmup_seconds: chains.iter().map(|c| c.warmup_seconds).sum(),
         accept: chains.iter().flat_map(|c| &c.acceptance).sum::<f64>() / count,
         divergences: chains.iter().flat_map(|c| &c.divergent).filter(|&&d| d).count() as u64,
+        energy_audit: fit.audit.map(|audit| audit.worst),
         step_size: chains.iter().map(|c| c.step_size).sum::<f64>() / chains.len().max(1) as f64,
         steps: chains.iter().flat_map(|c| &c.steps).map(|&s| f64::from(s)).sum::<f64>() / count,
         ebfmi: chains.iter().map(|c| finite(ebfmi(&c.energy))).collect(),

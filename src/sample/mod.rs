@@ -1,5 +1,6 @@
 //! Runs chains: where they start, how they warm up, and the one loop over transitions.
 
+mod audit;
 mod pilot;
 mod rivals;
 mod run;
@@ -10,6 +11,7 @@ mod transition;
 mod warmup;
 
 pub use crate::baseline::DIVERGENT;
+pub use audit::EnergyAudit;
 pub use run::{Fit, Progress, Stage, run};
 pub use settings::{CoordinateChoice, MassChoice, Method, Settings};
 pub use transition::{Info, Kernel, Tuning};

@@ -3,7 +3,9 @@
 //! During warm-up step sizes follow the acceptance of their block by dual averaging; at the end of each window but the first, which only
 //! looks for the typical set, scales are learnt from its draws as in Stan, and informed coordinates from its latents.
 
-use super::run::{Fit, Progress, Stage, choose_coordinates, choose_mass, pool, record};
+use super::run::{
+    Fit, Progress, Stage, choose_coordinates, choose_mass, field_memory, pool, record,
+};
 use super::settings::{CoordinateChoice, MassChoice, Method, Settings};
 use super::start::start;
 use super::step_size::DualAveraging;
@@ -32,6 +34,14 @@ const HYPER_STEPS: u32 = 5;
 
 /// Fits a model by one of the other methods.
 pub(super) fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progress) -> Result<Fit> {
+    if settings.device.is_gpu() {
+        return Err(Error::input(
+            format!("--method {}", settings.method.name()),
+            "the CPU",
+            format!("the device {}", settings.device.name()),
+            "only sshmc runs on a GPU; choose --device cpu",
+        ));
+    }
     let settings = &Settings { coordinates: coordinates(settings)?, ..settings.clone() };
     let plan = Plan::new(model, settings);
     let ids: Vec<u32> = (0..settings.chains).map(|c| settings.first_chain + c).collect();
@@ -39,7 +49,14 @@ pub(super) fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progre
         ids.into_par_iter().map(|id| plan.chain(id, progress)).collect::<Result<Vec<_>>>()
     })?;
     let coordinates = if plan.learn.is_some() { "informed" } else { plan.coordinates.name() };
-    Ok(Fit { model: model.clone(), settings: settings.clone(), coordinates, chains })
+    Ok(Fit {
+        model: model.clone(),
+        settings: settings.clone(),
+        coordinates,
+        device: settings.device.name(),
+        chains,
+        audit: None,
+    })
 }
 
 /// The coordinates a method takes: what it was asked for, or what suits it.
@@ -83,7 +100,7 @@ impl<'a> Plan<'a> {
             model.structure().sites(),
             settings.chains as usize,
             settings.draws as usize,
-            settings.field_memory,
+            field_memory(settings),
         );
         let mass = choose_mass(model, settings, &coordinates);
         Self { model, settings, coordinates, learn, mass, field }
@@ -121,7 +138,8 @@ impl<'a> Plan<'a> {
         for transition in settings.warmup..settings.warmup + settings.draws {
             let outcome = chain.advance(Address { seed: settings.seed, chain: id, transition });
             self.model.hyperparameters().write_values(&chain.state.phi, &mut drawn);
-            record(&mut draws, &info(&outcome), &drawn, &chain.state.field);
+            record(&mut draws, &info(&outcome), &drawn);
+            draws.field.record(&chain.state.field);
             tell(Stage::Sampling, &info(&outcome), &chain);
         }
         draws.seconds = begun.elapsed().as_secs_f64();

@@ -1,18 +1,18 @@
-//! Runs all chains of a fit, each on its own thread, and gathers what they recorded.
+//! Runs all chains of a fit and gathers what they recorded: on the CPU each on its own thread, on a GPU all in lockstep.
 
+use super::audit::{Auditor, EnergyAudit};
 use super::pilot::settle_torus;
 use super::settings::{CoordinateChoice, MassChoice, Method, Settings};
 use super::start::start;
 use super::transition::{Info, Kernel, Tuning};
 use super::warmup::{Adapter, Goals, information};
 use crate::coordinates::Coordinates;
-use crate::device::CpuLatents;
-use crate::draws::{ChainDraws, FieldPlan};
+use crate::draws::{ChainDraws, FieldDraws, FieldPlan};
 use crate::error::{Error, Result};
 use crate::hamiltonian::{LatentMass, MassKind};
 use crate::integrate::{HyperMetric, Integrator, System};
 use crate::model::Model;
-use crate::structure::{Information, Structure};
+use crate::structure::{Information, Sides, Structure};
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
@@ -45,8 +45,12 @@ pub struct Fit {
     pub settings: Settings,
     /// Coordinates the chains ended in.
     pub coordinates: &'static str,
+    /// Where it ran.
+    pub device: String,
     /// What each chain recorded.
     pub chains: Vec<ChainDraws>,
+    /// How far energies were from double precision; none where they were in it.
+    pub audit: Option<EnergyAudit>,
 }
 
 /// Fits a model: warms up and draws from its posterior, all chains in parallel.
@@ -55,7 +59,8 @@ pub fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progress) -> 
     if settings.method != Method::Sshmc {
         return super::rivals::run(model, settings, progress);
     }
-    let (model, pilot) = if settings.small_torus && settings.learns() {
+    let (model, pilot) = if settings.small_torus && settings.learns() && may_shrink(model, settings)
+    {
         settle_torus(model)?
     } else {
         (model.clone(), 0)
@@ -63,13 +68,26 @@ pub fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progress) -> 
     let plan = Plan::new(&model, settings)?;
     let pool = pool(settings)?;
     let ids: Vec<u32> = (0..settings.chains).map(|c| settings.first_chain + c).collect();
-    let mut chains = pool.install(|| {
-        ids.into_par_iter().map(|id| plan.chain(id, progress)).collect::<Result<Vec<_>>>()
+    // A GPU computes all chains together; on the CPU each has a thread, and nothing to do with the others.
+    let size = if settings.device.is_gpu() { ids.len() } else { 1 };
+    let batches = pool.install(|| {
+        let batches: Vec<&[u32]> = ids.chunks(size).collect();
+        let run = |ids: &[u32]| plan.batch(ids, progress);
+        batches.into_par_iter().map(run).collect::<Result<Vec<_>>>()
     })?;
+    let (chains, audits): (Vec<_>, Vec<_>) = batches.into_iter().unzip();
+    let mut chains: Vec<ChainDraws> = chains.into_iter().flatten().collect();
     if let Some(first) = chains.first_mut() {
         first.warmup_gradients += pilot;
     }
-    Ok(Fit { model: model.clone(), settings: settings.clone(), coordinates: plan.name, chains })
+    Ok(Fit {
+        model: model.clone(),
+        settings: settings.clone(),
+        coordinates: plan.name,
+        device: settings.device.name(),
+        chains,
+        audit: audits.into_iter().flatten().reduce(EnergyAudit::worse),
+    })
 }
 
 /// As many threads as the settings ask for.
@@ -121,22 +139,33 @@ impl<'a> Plan<'a> {
             most_steps: settings.most_steps,
             steps: settings.steps,
         };
-        let field = FieldPlan::new(
-            model.structure().sites(),
-            settings.chains as usize,
-            settings.draws as usize,
-            settings.field_memory,
-        );
+        let (chains, draws) = (settings.chains as usize, settings.draws as usize);
+        let field =
+            FieldPlan::new(model.structure().sites(), chains, draws, field_memory(settings));
         let name = if learn.is_some() { "informed" } else { coordinates.name() };
         Ok(Self { model, settings, coordinates, mass, integrator, tuning, learn, field, name })
     }
 
-    /// Runs one chain from its start to its last draw.
-    pub(super) fn chain(&self, id: u32, progress: &dyn Progress) -> Result<ChainDraws> {
-        let mut kernel = self.kernel(id)?;
-        let mut info = [Info::default()];
-        let m = self.model.hyperparameters().len();
-        let mut values = vec![0.0; m];
+    /// Runs chains in lockstep from their starts to their last draws.
+    pub(super) fn batch(&self, ids: &[u32], progress: &dyn Progress) -> Result<Record> {
+        let mut kernel = self.kernel(ids)?;
+        let begun = Instant::now();
+        self.warm_up(ids, &mut kernel, progress)?;
+        // Seconds of computing, shared by the chains of a batch.
+        let share = |begun: Instant| begun.elapsed().as_secs_f64() / ids.len() as f64;
+        let warmup_seconds = share(begun);
+        let mut chains: Vec<ChainDraws> =
+            (0..ids.len()).map(|b| self.empty(b, ids[b], &kernel, warmup_seconds)).collect();
+        let begun = Instant::now();
+        let audit = self.draw(ids, &mut kernel, &mut chains, progress)?;
+        for (b, draws) in chains.iter_mut().enumerate() {
+            draws.seconds = share(begun);
+            draws.gradients = kernel.system.latents.gradients(b) - draws.warmup_gradients;
+        }
+        Ok((chains, audit))
+    }
+
+    fn warm_up(&self, ids: &[u32], kernel: &mut Kernel, progress: &dyn Progress) -> Result<()> {
         let settings = self.settings;
         let goals = Goals {
             warmup: settings.warmup,
@@ -146,78 +175,131 @@ impl<'a> Plan<'a> {
             share: self.learn,
             tilt: settings.tilt,
         };
-        let mut adapter = Adapter::new(0, &goals, self.model);
-        let begun = Instant::now();
+        let mut adapters: Vec<Adapter> =
+            (0..ids.len()).map(|b| Adapter::new(b, &goals, self.model)).collect();
+        let mut info = vec![Info::default(); ids.len()];
         for t in 0..settings.warmup {
             kernel.transition(t, &mut info);
-            if adapter.update(t, &mut kernel, &info[0])? {
-                kernel.system.evaluate();
-                check_finite(id, &kernel)?;
+            kernel.system.latents.status()?;
+            let looking = adapters.iter().any(Adapter::learns_field);
+            if looking && kernel.system.latents.observe() {
+                adapters.iter_mut().for_each(Adapter::rely_on_device);
             }
-            self.values(&kernel, &mut values);
-            progress.transition(id, Stage::Warmup, &info[0], &values);
+            let mut changed = false;
+            for (adapter, info) in adapters.iter_mut().zip(&info) {
+                changed |= adapter.update(t, kernel, info)?;
+            }
+            if adapters[0].ends_window(t) {
+                kernel.system.latents.forget();
+            }
+            if changed {
+                kernel.system.evaluate();
+                check_finite(ids, kernel)?;
+            }
+            self.tell(ids, kernel, Stage::Warmup, &info, progress);
         }
-        let warmup_seconds = begun.elapsed().as_secs_f64();
-        let mut draws = self.empty(id, &kernel, warmup_seconds);
-        let mut field = vec![0.0; self.model.structure().sites()];
-        let begun = Instant::now();
-        for t in settings.warmup..settings.warmup + settings.draws {
-            kernel.transition(t, &mut info);
-            self.values(&kernel, &mut values);
-            kernel.system.latents.field(0, &mut field);
-            record(&mut draws, &info[0], &values, &field);
-            progress.transition(id, Stage::Sampling, &info[0], &values);
-        }
-        draws.seconds = begun.elapsed().as_secs_f64();
-        draws.gradients = kernel.system.latents.gradients(0) - draws.warmup_gradients;
-        Ok(draws)
+        Ok(())
     }
 
-    /// The chain at its starting point.
-    fn kernel(&self, id: u32) -> Result<Kernel> {
-        let start = start(self.model, &self.coordinates, self.settings.seed, id)?;
+    fn draw(
+        &self,
+        ids: &[u32],
+        kernel: &mut Kernel,
+        chains: &mut [ChainDraws],
+        progress: &dyn Progress,
+    ) -> Result<Option<EnergyAudit>> {
+        let settings = self.settings;
+        let mut info = vec![Info::default(); ids.len()];
+        let mut fields = vec![FieldDraws::new(&self.field, settings.draws as usize); ids.len()];
+        let mut auditor = Auditor::new(self.model, &self.mass, settings.draws);
+        kernel.system.latents.choose(self.field.kept())?;
+        for t in 0..settings.draws {
+            auditor.transition(t, kernel, settings.warmup + t, &mut info)?;
+            kernel.system.latents.record(&mut fields);
+            kernel.system.latents.status()?;
+            for (b, (draws, info)) in chains.iter_mut().zip(&info).enumerate() {
+                record(draws, info, &self.values(kernel, b));
+            }
+            self.tell(ids, kernel, Stage::Sampling, &info, progress);
+        }
+        kernel.system.latents.finish(&mut fields);
+        kernel.system.latents.status()?;
+        for (draws, field) in chains.iter_mut().zip(fields) {
+            draws.field = field;
+        }
+        Ok(auditor.finish())
+    }
+
+    /// Chains at their starting points.
+    fn kernel(&self, ids: &[u32]) -> Result<Kernel> {
         let seed = self.settings.seed;
-        let latents =
-            CpuLatents::new(self.model, &self.coordinates, &self.mass, seed, vec![(id, start.z)])?;
-        let metric = HyperMetric::diagonal(&start.phi, &vec![0.2; start.phi.len()]);
-        let mut system = System::new(Box::new(latents), vec![metric], start.phi);
+        let (mut chains, mut metrics, mut phi) = (Vec::new(), Vec::new(), Vec::new());
+        for &id in ids {
+            let start = start(self.model, &self.coordinates, seed, id)?;
+            metrics.push(HyperMetric::diagonal(&start.phi, &vec![0.2; start.phi.len()]));
+            phi.extend(start.phi);
+            chains.push((id, start.z));
+        }
+        let device = &self.settings.device;
+        let latents = device.latents(self.model, &self.coordinates, &self.mass, seed, chains)?;
+        let mut system = System::new(latents, metrics, phi);
         system.evaluate();
-        Ok(Kernel::new(system, self.integrator, self.tuning, seed, vec![id]))
+        system.latents.status()?;
+        Ok(Kernel::new(system, self.integrator, self.tuning, seed, ids.to_vec()))
     }
 
-    fn values(&self, kernel: &Kernel, values: &mut [f64]) {
-        self.model.hyperparameters().write_values(&kernel.system.phi, values);
+    /// A chain's hyperparameters on their reported scale.
+    fn values(&self, kernel: &Kernel, b: usize) -> Vec<f64> {
+        let m = self.model.hyperparameters().len();
+        self.model.hyperparameters().values(&kernel.system.phi[b * m..(b + 1) * m])
+    }
+
+    fn tell(
+        &self,
+        ids: &[u32],
+        kernel: &Kernel,
+        stage: Stage,
+        info: &[Info],
+        progress: &dyn Progress,
+    ) {
+        for (b, (&id, info)) in ids.iter().zip(info).enumerate() {
+            progress.transition(id, stage, info, &self.values(kernel, b));
+        }
     }
 
     /// A record with room for every draw.
-    fn empty(&self, id: u32, kernel: &Kernel, warmup_seconds: f64) -> ChainDraws {
+    fn empty(&self, b: usize, id: u32, kernel: &Kernel, warmup_seconds: f64) -> ChainDraws {
         let draws = self.settings.draws as usize;
         ChainDraws {
-            step_size: kernel.tuning[0].step,
-            warmup_gradients: kernel.system.latents.gradients(0),
+            step_size: kernel.tuning[b].step,
+            warmup_gradients: kernel.system.latents.gradients(b),
+            field: FieldDraws::new(&self.field, 0),
             warmup_seconds,
             ..ChainDraws::new(id, self.model.hyperparameters().len(), &self.field, draws)
         }
     }
 }
 
+/// What a batch recorded, and the audit of its energies if there was one.
+type Record = (Vec<ChainDraws>, Option<EnergyAudit>);
+
 /// A change of coordinates keeps the latents, so the density there is still finite; if it is not, the chain is lost.
-fn check_finite(id: u32, kernel: &Kernel) -> Result<()> {
-    if kernel.system.potential[0].is_finite() {
-        return Ok(());
+fn check_finite(ids: &[u32], kernel: &Kernel) -> Result<()> {
+    match kernel.system.potential.iter().position(|u| !u.is_finite()) {
+        None => Ok(()),
+        Some(b) => Err(Error::Numeric(format!(
+            "chain {} lost its place when its coordinates were learnt; try --coordinates whitened or another --seed",
+            ids[b]
+        ))),
     }
-    Err(Error::Numeric(format!(
-        "chain {id} lost its place when its coordinates were learnt; try --coordinates whitened or another --seed"
-    )))
 }
 
-pub(super) fn record(draws: &mut ChainDraws, info: &Info, values: &[f64], field: &[f64]) {
+pub(super) fn record(draws: &mut ChainDraws, info: &Info, values: &[f64]) {
     draws.parameters.iter_mut().zip(values).for_each(|(d, &v)| d.push(v));
     draws.energy.push(info.energy);
     draws.acceptance.push(info.acceptance);
     draws.steps.push(info.steps);
     draws.divergent.push(info.divergent);
-    draws.field.record(field);
 }
 
 /// Mean trajectory length: a little over a quarter turn of the standardised posterior, so that successive draws lie on opposite
@@ -227,6 +309,27 @@ const PATH: f64 = 2.0;
 const GRID_PATH: f64 = 1.6;
 /// On a grid the hyperparameters are tied to many latents and profit from moving faster than those.
 const GRID_SPEED: f64 = 1.5;
+
+/// Memory for field draws unless the user says how much.
+const FIELD_MEMORY: usize = 256 << 20;
+/// Sites whose draws leave a GPU unless the user asks for more: enough to diagnose the field by.
+const GPU_SITES: usize = 1024;
+
+pub(super) fn field_memory(settings: &Settings) -> usize {
+    let few = 4 * GPU_SITES * settings.chains as usize * settings.draws as usize;
+    let own = if settings.device.is_gpu() { FIELD_MEMORY.min(few) } else { FIELD_MEMORY };
+    settings.field_memory.unwrap_or(own)
+}
+
+/// A smaller torus of any sides would not do for a GPU.
+fn may_shrink(model: &Model, settings: &Settings) -> bool {
+    match model.structure() {
+        Structure::Spectral(field) => {
+            !settings.device.is_gpu() || field.sides() == Sides::PowersOfTwo
+        }
+        _ => true,
+    }
+}
 
 fn is_grid(model: &Model) -> bool {
     matches!(model.structure(), Structure::Spectral(_))

@@ -1,6 +1,6 @@
 //! Lists what a user may choose about a run; the defaults need no tuning.
 
-use crate::device::Flow;
+use crate::device::{Device, Flow};
 use crate::error::{Error, Result};
 use crate::integrate::Integrator;
 
@@ -79,6 +79,8 @@ pub struct Settings {
     pub seed: u64,
     /// Threads to use; none: one per core.
     pub threads: Option<usize>,
+    /// Where the latents are computed.
+    pub device: Device,
     /// How to sample.
     pub method: Method,
     /// Coordinates of the latents.
@@ -103,8 +105,9 @@ pub struct Settings {
     pub tilt: bool,
     /// Most steps of a trajectory.
     pub most_steps: u32,
-    /// Memory for field draws kept for diagnosis, in bytes over all chains.
-    pub field_memory: usize,
+    /// Memory for field draws kept for diagnosis, in bytes over all chains; none: 256 MiB, and on a GPU, where draws would have to
+    /// travel, at most 1024 sites.
+    pub field_memory: Option<usize>,
     /// Whether a field on a grid may be put into a smaller torus if a pilot run shows that its range is short.
     pub small_torus: bool,
     /// Share of the likelihood's mean information that informed coordinates take; none: chosen.
@@ -120,6 +123,7 @@ impl Default for Settings {
             draws: 1000,
             seed: 1,
             threads: None,
+            device: Device::cpu(),
             method: Method::Sshmc,
             coordinates: CoordinateChoice::Auto,
             mass: MassChoice::Auto,
@@ -132,7 +136,7 @@ impl Default for Settings {
             acceptance: 0.8,
             tilt: true,
             most_steps: 1000,
-            field_memory: 256 << 20,
+            field_memory: None,
             small_torus: true,
             information_share: None,
         }

@@ -100,17 +100,22 @@ impl Kernel {
     /// Makes transition number `transition`.
     pub fn transition(&mut self, transition: u32, info: &mut [Info]) {
         self.refresh(transition);
+        self.travel(transition);
+        self.decide(transition, info);
+    }
+
+    /// Follows every chain's trajectory.
+    pub(super) fn travel(&mut self, transition: u32) {
         self.plan(transition);
         let longest = self.counts.iter().copied().max().unwrap_or(0);
         for step in 0..longest {
             self.halt_finished(step);
             self.integrator.step(&mut self.system, &self.steps);
         }
-        self.decide(transition, info);
     }
 
     /// Draws momenta and saves the point to come back to.
-    fn refresh(&mut self, transition: u32) {
+    pub(super) fn refresh(&mut self, transition: u32) {
         let system = &mut self.system;
         system.latents.refresh(transition, &system.phi);
         let m = system.phi.len() / self.ids.len();
@@ -123,6 +128,11 @@ impl Kernel {
         self.saved.potential.copy_from_slice(&system.potential);
         self.saved.by_phi.copy_from_slice(&system.by_phi);
         self.saved.energy.copy_from_slice(system.energies());
+    }
+
+    /// H of a chain at the start of the trajectory.
+    pub(super) fn energy_before(&self, chain: usize) -> f64 {
+        self.saved.energy[chain]
     }
 
     /// Chooses each chain's number of steps, and their size: what the length asks for, but never above the tuned one.
@@ -155,7 +165,7 @@ impl Kernel {
     }
 
     /// Metropolis on H.
-    fn decide(&mut self, transition: u32, info: &mut [Info]) {
+    pub(super) fn decide(&mut self, transition: u32, info: &mut [Info]) {
         let system = &mut self.system;
         system.energies();
         let m = system.phi.len() / self.ids.len();

@@ -88,6 +88,8 @@ pub(super) struct FieldLearner {
     next: f64,
     /// Whether any point was seen at all.
     seen: bool,
+    /// Whether the device keeps the means.
+    on_device: bool,
 }
 
 impl FieldLearner {
@@ -103,11 +105,16 @@ impl FieldLearner {
             snapshots: Vec::new(),
             next: 4.0,
             seen: false,
+            on_device: false,
         }
     }
 
     /// Adds the current point; a rejected proposal leaves the last one, which counts again.
     fn update(&mut self, kernel: &mut Kernel, chain: usize, phi: &[f64], moved: bool) {
+        if self.on_device {
+            self.count += 1.0;
+            return;
+        }
         if moved {
             kernel.system.latents.latents_and_score(chain, &mut self.x, &mut self.g);
             kernel.system.latents.predictor(chain, &mut self.eta);
@@ -145,6 +152,14 @@ impl FieldLearner {
         ] {
             let weight = 1.0 / self.count;
             mean.iter_mut().zip(now).for_each(|(m, x)| *m += weight * (x - *m));
+        }
+    }
+
+    /// Fetches the means from where they are kept.
+    fn fetch(&mut self, kernel: &mut Kernel, chain: usize) {
+        if self.on_device {
+            let latents = &mut kernel.system.latents;
+            latents.learnt(chain, &mut self.mean_x, &mut self.mean_g, &mut self.mean_eta);
         }
     }
 
@@ -203,6 +218,23 @@ impl Adapter {
         }
     }
 
+    /// Tells that the device keeps the means that coordinates are learnt from.
+    pub(crate) fn rely_on_device(&mut self) {
+        if let Some(field) = &mut self.field {
+            field.on_device = true;
+        }
+    }
+
+    /// Whether it looks at latents at all.
+    pub(crate) fn learns_field(&self) -> bool {
+        self.field.is_some()
+    }
+
+    /// Whether a window ends with the warm-up transition `index`.
+    pub(crate) fn ends_window(&self, index: u32) -> bool {
+        self.windows.contains(&(index + 1))
+    }
+
     /// Learns from the warm-up transition `index` just made. True if the chain must be evaluated again.
     pub(crate) fn update(&mut self, index: u32, kernel: &mut Kernel, info: &Info) -> Result<bool> {
         let m = kernel.system.metrics[self.chain].len();
@@ -221,7 +253,7 @@ impl Adapter {
         }
         self.draws.push(phi.clone());
         let mut changed = false;
-        if self.windows.contains(&(index + 1)) {
+        if self.ends_window(index) {
             self.learn_metric(kernel);
             self.narrow = kernel.system.metrics[self.chain].scales().iter().all(|&s| s < NARROW);
             changed = self.learn_coordinates(kernel, &phi)?;
@@ -281,7 +313,8 @@ impl Adapter {
 
     /// The coordinates become those the window's latents suggest. True if they changed.
     fn learn_coordinates(&mut self, kernel: &mut Kernel, phi: &[f64]) -> Result<bool> {
-        let (Some(field), Some(share)) = (&self.field, self.share) else { return Ok(false) };
+        let (Some(field), Some(share)) = (&mut self.field, self.share) else { return Ok(false) };
+        field.fetch(kernel, self.chain);
         let centre = kernel.system.metrics[self.chain].centre();
         let Some(coordinates) = field.coordinates(&self.model, centre, share) else {
             return Ok(false);

@@ -28,8 +28,10 @@ pub use covariance::{Covariance, Stationary};
 pub use dense::Dense;
 pub use fisher::Fisher;
 pub use groups::Groups;
-pub(crate) use spectral::{Eigenvalues, Transform, expand, fold, variance};
-pub use spectral::{Embedding, Kernel, Spectral, SpectralFactor, SpectrumTable, Torus};
+pub(crate) use spectral::{
+    Eigenvalues, HALF_WIDTH, NODES, Place, Transform, expand, fold, variance,
+};
+pub use spectral::{Embedding, Kernel, Sides, Spectral, SpectralFactor, SpectrumTable, Torus};
 
 use crate::error::{Error, Result};
 use nalgebra::DMatrix;

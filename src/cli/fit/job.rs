@@ -1,7 +1,7 @@
 //! Does what all fits have in common: says what is fitted, samples with a progress bar, writes and prints the results.
 
 use crate::cli::failure::Failure;
-use crate::cli::options::Common;
+use crate::cli::options::{Chosen, Common};
 use crate::cli::progress::Bar;
 use crate::cli::screen::Screen;
 use sshmc::data::OutputDir;
@@ -27,6 +27,8 @@ pub(crate) struct Job {
     pub(crate) shown: PathBuf,
     /// True values, if they are known.
     pub(crate) truth: Truth,
+    /// Why it runs where it runs, if that was not asked for.
+    pub(crate) notice: Option<String>,
 }
 
 /// Refuses a directory that holds an input: results replace the whole directory, and the data would be gone with it.
@@ -51,13 +53,15 @@ impl Job {
         model: Model,
         subject: String,
         common: &Common,
+        chosen: Chosen,
         inputs: &[&Path],
     ) -> Result<Self, Failure> {
-        let settings = common.settings().map_err(Failure::preparing)?;
+        let Chosen { device, notice } = chosen;
+        let settings = common.settings(device).map_err(Failure::preparing)?;
         let shown = common.directory(model.name());
         keep_inputs(&shown, inputs).map_err(Failure::preparing)?;
         let output = OutputDir::create(&shown).map_err(Failure::preparing)?;
-        Ok(Self { subject, model, settings, output, shown, truth: Truth::new() })
+        Ok(Self { subject, model, settings, output, shown, truth: Truth::new(), notice })
     }
 
     /// Runs it; `write` adds the files that only this model has.
@@ -104,6 +108,18 @@ impl Job {
         }
         for note in self.model.notes() {
             writeln!(screen, "  note: {note}")?;
+        }
+        if let Some(notice) = &self.notice {
+            writeln!(screen, "  device: {notice}")?;
+        }
+        if let Some(gpu) = self.settings.device.as_gpu() {
+            let adapter = gpu.adapter();
+            let kind = if adapter.software {
+                "; it is software that imitates a GPU, slower than --device cpu"
+            } else {
+                ""
+            };
+            writeln!(screen, "  GPU {}, single precision{kind}", adapter.name)?;
         }
         let Settings { chains, warmup, draws, seed, .. } = self.settings;
         writeln!(

@@ -8,6 +8,7 @@ use clap::Args;
 use sshmc::data::{Counts, OutputDir};
 use sshmc::model::{LgcpOptions, lgcp};
 use sshmc::report::{FieldMoments, draw_map};
+use sshmc::structure::Sides;
 use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
@@ -50,15 +51,18 @@ pub(crate) struct Lgcp {
 impl Lgcp {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let counts = self.read().map_err(Failure::preparing)?;
+        // The torus has at least four cells for each of the grid's.
+        let chosen = self.common.device(4 * counts.grid().cells()).map_err(Failure::preparing)?;
         let options = LgcpOptions {
             mu: self.mu,
             kernel: self.kernel.into(),
             priors: self.common.priors.clone(),
+            sides: if chosen.device.is_gpu() { Sides::PowersOfTwo } else { Sides::Smooth },
         };
         let model = lgcp(&counts, &options).map_err(Failure::preparing)?;
         let mut inputs = vec![self.counts.as_path()];
         inputs.extend(self.exposure.as_deref().map(Path::new));
-        let mut job = Job::prepare(model, self.subject(&counts), &self.common, &inputs)?;
+        let mut job = Job::prepare(model, self.subject(&counts), &self.common, chosen, &inputs)?;
         job.settings.small_torus = self.torus == TorusSize::Auto;
         let quiet = self.common.quiet;
         job.run(&mut Screen::open(quiet), quiet, |_, field, output| {

@@ -58,7 +58,9 @@ impl Logistic {
             groups.len(),
             features.len()
         );
-        let job = Job::prepare(model, subject, &self.common, &[&self.table])?;
+        // No stages for this structure: an explicit GPU is refused when the run starts, and `auto` takes the CPU.
+        let chosen = self.common.device(0).map_err(Failure::preparing)?;
+        let job = Job::prepare(model, subject, &self.common, chosen, &[&self.table])?;
         let quiet = self.common.quiet;
         job.run(&mut Screen::open(quiet), quiet, |_, field, output| {
             let key = |site: usize| {

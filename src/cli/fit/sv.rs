@@ -34,7 +34,8 @@ impl Sv {
         let returns = Returns::read(&self.returns).map_err(Failure::preparing)?;
         let model = stochvol(&returns, &self.common.priors).map_err(Failure::preparing)?;
         let subject = format!("stochastic volatility to {} returns", returns.steps());
-        let job = Job::prepare(model, subject, &self.common, &[&self.returns])?;
+        let chosen = self.common.device(returns.steps()).map_err(Failure::preparing)?;
+        let job = Job::prepare(model, subject, &self.common, chosen, &[&self.returns])?;
         let quiet = self.common.quiet;
         job.run(&mut Screen::open(quiet), quiet, |summary, field, output| {
             let step = |site: usize| (site + 1).to_string();

@@ -14,7 +14,8 @@ pub(crate) use factor::variance;
 pub use kernel::Kernel;
 pub(crate) use table::Eigenvalues;
 pub use table::{Embedding, SpectrumTable};
-pub use torus::Torus;
+pub(crate) use table::{HALF_WIDTH, NODES, Place};
+pub use torus::{Sides, Torus};
 pub(crate) use torus::{Transform, expand, fold};
 
 use super::Information;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Spectral {
     torus: Torus,
+    sides: Sides,
     cell: f64,
     table: Arc<SpectrumTable>,
 }
@@ -41,6 +43,18 @@ impl Spectral {
         kernel: Kernel,
         ranges: (f64, f64),
     ) -> Result<Self> {
+        Self::with_sides(rows, columns, cell, kernel, ranges, Sides::Smooth)
+    }
+
+    /// The same in a torus with sides of a chosen kind.
+    pub fn with_sides(
+        rows: usize,
+        columns: usize,
+        cell: f64,
+        kernel: Kernel,
+        ranges: (f64, f64),
+        sides: Sides,
+    ) -> Result<Self> {
         let ranges = (ranges.0 / cell, ranges.1 / cell);
         if rows == 0 || columns == 0 || !(cell > 0.0 && cell.is_finite()) {
             return Err(Error::input(
@@ -50,33 +64,38 @@ impl Spectral {
                 "give the grid a size",
             ));
         }
-        let torus = Torus::around(rows, columns);
+        let torus = Torus::with_sides(rows, columns, sides);
         let longest = ranges.1.min(2.0 * rows.max(columns) as f64);
         let exact = ranges.1 <= longest && positive(torus, kernel, (ranges.0, longest));
         let embedding = if exact { Embedding::Exact } else { Embedding::Periodised };
         let table = Arc::new(SpectrumTable::new(torus, kernel, embedding, longest));
-        Ok(Self { torus, cell, table })
+        Ok(Self { torus, sides, cell, table })
     }
 
     /// Whether a smaller torus could serve shorter ranges: the kernel is periodised and the torus twice the window's size.
     pub fn can_shrink(&self) -> bool {
         self.table.embedding() == Embedding::Periodised
-            && self.torus == Torus::around(self.torus.rows, self.torus.columns)
+            && self.torus == Torus::with_sides(self.torus.rows, self.torus.columns, self.sides)
     }
 
     /// The same field with the kernel periodised on the smallest torus that leaves a margin of this share of the window's
     /// longer side.
     pub fn with_margin(&self, share: f64) -> Self {
-        let torus = Torus::with_margin(self.torus.rows, self.torus.columns, share);
+        let torus = Torus::with_margin(self.torus.rows, self.torus.columns, share, self.sides);
         let table = &self.table;
         let table =
             SpectrumTable::new(torus, table.kernel(), Embedding::Periodised, table.longest());
-        Self { torus, cell: self.cell, table: Arc::new(table) }
+        Self { torus, sides: self.sides, cell: self.cell, table: Arc::new(table) }
     }
 
     /// Window and torus.
     pub fn torus(&self) -> Torus {
         self.torus
+    }
+
+    /// Which sides its torus may have.
+    pub fn sides(&self) -> Sides {
+        self.sides
     }
 
     /// Side of a cell in map units.

@@ -15,9 +15,9 @@ use std::f64::consts::PI;
 use std::sync::OnceLock;
 
 /// Polynomial coefficients kept per eigenvalue and panel.
-const NODES: usize = 6;
+pub(crate) const NODES: usize = 6;
 /// Half the width of a panel in log ℓ.
-const HALF_WIDTH: f64 = 0.05;
+pub(crate) const HALF_WIDTH: f64 = 0.05;
 const PER_HALF_WIDTH: f64 = 1.0 / HALF_WIDTH;
 /// Below this many cells the correlation of neighbours is under 1e-20 and the field is white noise for f64.
 const SHORTEST: f64 = 0.02;
@@ -31,6 +31,20 @@ pub enum Embedding {
     /// The sum over all images, scaled to variance one: positive for every range, and within a stated bound of the
     /// planar kernel in the window.
     Periodised,
+}
+
+/// Where a range lies in a table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Place {
+    /// So short that every eigenvalue is one.
+    White,
+    /// At t, between −1 and 1, of a panel; the panel is 2 × [`HALF_WIDTH`] wide in log ℓ.
+    Panel {
+        /// The panel.
+        index: usize,
+        /// The place in it.
+        t: f64,
+    },
 }
 
 /// Eigenvalues of the correlation matrix on the quarter spectrum, for any range.
@@ -73,40 +87,58 @@ impl SpectrumTable {
 
     /// The eigenvalues at one range, to be read row by row; none if ℓ is longer than the table reaches.
     pub(crate) fn at(&self, log_range: f64) -> Option<Eigenvalues<'_>> {
+        Some(match self.locate(log_range)? {
+            Place::White => Eigenvalues { t: 0.0, panel: None },
+            Place::Panel { index, t } => Eigenvalues { t, panel: Some(self.panel(index)) },
+        })
+    }
+
+    /// Where a range lies in the table; none if it is longer than the table reaches.
+    pub(crate) fn locate(&self, log_range: f64) -> Option<Place> {
         if !log_range.is_finite() || log_range > self.longest.ln() {
             return None;
         }
         let position = (log_range - SHORTEST.ln()) / (2.0 * HALF_WIDTH);
         if position < 0.0 {
-            return Some(Eigenvalues { t: 0.0, panel: None });
+            return Some(Place::White);
         }
         let index = (position as usize).min(self.panels.len() - 1);
-        let t = 2.0 * (position - index as f64) - 1.0;
-        let panel = self.panels[index].get_or_init(|| self.build(index));
-        Some(Eigenvalues { t, panel: Some(panel) })
+        Some(Place::Panel { index, t: 2.0 * (position - index as f64) - 1.0 })
+    }
+
+    /// A panel's coefficients: for each row k₂ of the quarter spectrum [`NODES`] lines, powers of t from 0 up.
+    pub(crate) fn panel(&self, index: usize) -> &[f64] {
+        self.panels[index].get_or_init(|| self.build(index))
+    }
+
+    /// Number of panels, built or not.
+    pub(crate) fn panels(&self) -> usize {
+        self.panels.len()
     }
 
     /// S and its first two derivatives in log ℓ on the quarter spectrum, from the same polynomials; none if ℓ is longer than
     /// the table reaches. Not meant for inner loops.
     pub(crate) fn derivatives(&self, log_range: f64) -> Option<[Vec<f64>; 3]> {
         let n = self.torus.half1() * self.torus.half2();
-        let Eigenvalues { t, panel } = self.at(log_range)?;
-        let Some(panel) = panel else { return Some([vec![1.0; n], vec![0.0; n], vec![0.0; n]]) };
+        let [mut s, mut first, mut second] = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
         let width = self.torus.half1();
-        // The derivative of some order of Σ c_j t^j, with what each coefficient is multiplied by.
-        let derivative = |order: i32| {
-            let weight = |j: i32| {
-                let falling: i32 = (0..order).map(|i| j - i).product();
-                f64::from(falling) * t.powi((j - order).max(0)) * PER_HALF_WIDTH.powi(order)
-            };
-            let weights: [f64; NODES] = std::array::from_fn(|j| weight(j as i32));
-            let at = |k: usize| {
-                let block = &panel[k / width * NODES * width..];
-                (0..NODES).map(|j| weights[j] * block[j * width + k % width]).sum()
-            };
-            (0..n).map(at).collect()
+        let at = self.at(log_range)?;
+        for k2 in 0..self.torus.half2() {
+            let row = k2 * width..(k2 + 1) * width;
+            at.write_row(k2, &mut s[row.clone()], &mut first[row]);
+        }
+        let Some(Place::Panel { index, t }) = self.locate(log_range) else {
+            return Some([s, first, second]);
         };
-        Some([derivative(0), derivative(1), derivative(2)])
+        let panel = self.panel(index);
+        for (k, second) in second.iter_mut().enumerate() {
+            let block = &panel[k / width * NODES * width..];
+            let term = |j: usize| {
+                (j * (j - 1)) as f64 * block[j * width + k % width] * t.powi(j as i32 - 2)
+            };
+            *second = (2..NODES).map(term).sum::<f64>() / (HALF_WIDTH * HALF_WIDTH);
+        }
+        Some([s, first, second])
     }
 
     /// Fits the polynomials of one panel.

@@ -15,6 +15,26 @@ use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 use std::fmt;
 use std::sync::Arc;
 
+/// Which sides a torus may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sides {
+    /// With no prime factor above 5.
+    #[default]
+    Smooth,
+    /// Powers of two from 8 up: what a GPU's transforms need. A window whose sides are powers of two gets the same torus either way.
+    PowersOfTwo,
+}
+
+impl Sides {
+    /// The smallest side of this kind that is at least n.
+    fn smallest(self, n: usize) -> usize {
+        match self {
+            Sides::Smooth => friendly(n),
+            Sides::PowersOfTwo => n.next_power_of_two().max(8),
+        }
+    }
+}
+
 /// Sizes of a window and of the torus around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Torus {
@@ -34,10 +54,16 @@ impl Torus {
         Self { rows, columns, p1: friendly(2 * rows), p2: friendly(2 * columns) }
     }
 
-    /// The smallest friendly torus that leaves a margin of this share of the window's longer side.
-    pub fn with_margin(rows: usize, columns: usize, share: f64) -> Self {
+    /// The smallest torus at least twice as large as the window with sides of this kind.
+    pub fn with_sides(rows: usize, columns: usize, sides: Sides) -> Self {
+        Self { rows, columns, p1: sides.smallest(2 * rows), p2: sides.smallest(2 * columns) }
+    }
+
+    /// The smallest torus with sides of this kind that leaves a margin of this share of the window's longer side.
+    pub fn with_margin(rows: usize, columns: usize, share: f64, sides: Sides) -> Self {
         let margin = (share * rows.max(columns) as f64).ceil() as usize;
-        Self { rows, columns, p1: friendly(rows + margin), p2: friendly(columns + margin) }
+        let side = |window: usize| sides.smallest(window + margin);
+        Self { rows, columns, p1: side(rows), p2: side(columns) }
     }
 
     /// Number of latents, n.

@@ -1,0 +1,90 @@
+//! Names where a run's latents are computed.
+
+use super::gpu::{Gpu, GpuLatents, Wanted, open};
+use super::{CpuLatents, Latents};
+use crate::coordinates::Coordinates;
+use crate::error::{DeviceError, Error, Result};
+use crate::hamiltonian::MassKind;
+use crate::model::Model;
+use std::sync::Arc;
+
+/// Where latents are computed: the CPU in double precision, or a GPU in single precision. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Device {
+    gpu: Option<Arc<Gpu>>,
+}
+
+/// Latents of all chains from which a hardware GPU can be expected to gain: below, starting and waiting for its stages takes
+/// longer than a processor's core needs for the arithmetic.
+const WORTHWHILE: usize = 1 << 17;
+
+impl Device {
+    /// The processor, in f64.
+    pub fn cpu() -> Self {
+        Self::default()
+    }
+
+    /// The best GPU there is: hardware before software.
+    pub fn gpu() -> Result<Self> {
+        Ok(Self { gpu: Some(open(Wanted::Best)?) })
+    }
+
+    /// The best GPU with `part` in its name, whatever the case of its letters.
+    pub fn gpu_named(part: &str) -> Result<Self> {
+        Ok(Self { gpu: Some(open(Wanted::Named(part))?) })
+    }
+
+    /// A GPU that the caller has opened. Errors that the caller's own commands cause stay the caller's.
+    pub fn from_wgpu(device: wgpu::Device, queue: wgpu::Queue) -> Result<Self> {
+        Ok(Self { gpu: Some(Gpu::new(device, queue, false)?) })
+    }
+
+    /// A hardware GPU if there is one and `latents`, over all chains, are enough to gain from it; otherwise the CPU. Never a
+    /// software adapter. The sentence says what was chosen and why.
+    pub fn auto(latents: usize) -> (Self, String) {
+        if latents < WORTHWHILE {
+            let why = format!("cpu: {latents} latents in all are too few to gain from a GPU");
+            return (Self::cpu(), why);
+        }
+        match open(Wanted::Hardware) {
+            Ok(gpu) => {
+                let why = format!("{}: {latents} latents in all", gpu.adapter().name);
+                (Self { gpu: Some(gpu) }, why)
+            }
+            Err(Error::Device(DeviceError::NoAdapter)) => {
+                (Self::cpu(), "cpu: there is no hardware GPU".into())
+            }
+            Err(error) => (Self::cpu(), format!("cpu: {error}")),
+        }
+    }
+
+    /// The GPU, unless this is the CPU.
+    pub fn as_gpu(&self) -> Option<&Gpu> {
+        self.gpu.as_deref()
+    }
+
+    /// Whether all chains are computed together.
+    pub fn is_gpu(&self) -> bool {
+        self.gpu.is_some()
+    }
+
+    /// What to call it in reports: `cpu`, or the adapter's name.
+    pub fn name(&self) -> String {
+        self.gpu.as_ref().map_or("cpu".into(), |gpu| gpu.adapter().name.clone())
+    }
+
+    /// Latents of `chains` (their ids and starting z) on this device, all in the same coordinates and mass.
+    pub fn latents(
+        &self,
+        model: &Arc<Model>,
+        coordinates: &Coordinates,
+        mass: &MassKind,
+        seed: u64,
+        chains: Vec<(u32, Vec<f64>)>,
+    ) -> Result<Box<dyn Latents>> {
+        Ok(match &self.gpu {
+            None => Box::new(CpuLatents::new(model, coordinates, mass, seed, chains)?),
+            Some(gpu) => Box::new(GpuLatents::new(gpu, model, coordinates, mass, seed, chains)?),
+        })
+    }
+}

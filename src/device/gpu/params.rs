@@ -1,0 +1,48 @@
+//! Mirrors the parameter structs of the shaders; a test holds each against its WGSL twin.
+
+use bytemuck::{Pod, Zeroable};
+
+/// Twin of `Motion` in `shaders/shared/motion.wgsl`: how a chain moves, and what is to be done with its point.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub(super) struct Motion {
+    pub(super) kick: f32,
+    pub(super) reference: f32,
+    pub(super) half: f32,
+    pub(super) sine: f32,
+    pub(super) sign: f32,
+    pub(super) moving: u32,
+    pub(super) accepted: u32,
+    pub(super) chain: u32,
+    pub(super) transition: u32,
+    pub(super) seed_low: u32,
+    pub(super) seed_high: u32,
+    pub(super) weight: f32,
+    pub(super) row: u32,
+    pub(super) zero: u32,
+    pub(super) unused: [u32; 2],
+}
+
+/// Twin of `Prior` in `shaders/spectral/prior.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub(super) struct SpectralPrior {
+    pub(super) variance: f32,
+    pub(super) position: f32,
+    pub(super) slot: u32,
+    pub(super) white: u32,
+    pub(super) kappa: f32,
+    pub(super) first: f32,
+    pub(super) mean_high: f32,
+    pub(super) mean_low: f32,
+    pub(super) steepness: f32,
+    pub(super) mean_first: f32,
+    pub(super) zero: u32,
+    pub(super) unused: u32,
+}
+
+/// The two floats that add up to x to within 2⁻⁴⁸ of it.
+pub(super) fn split(x: f64) -> (f32, f32) {
+    let high = x as f32;
+    (high, (x - f64::from(high)) as f32)
+}

@@ -1,0 +1,109 @@
+//! Lists what a GPU is to do, then has it done in one submission; a download is a command of the list, so no wait can hide.
+
+use super::Gpu;
+use super::stage::Bound;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Commands for one submission.
+#[derive(Default)]
+pub(super) struct Recording<'a> {
+    commands: Vec<Command<'a>>,
+}
+
+enum Command<'a> {
+    Dispatch(&'a Bound),
+    Copy { from: &'a wgpu::Buffer, to: &'a wgpu::Buffer, offsets: [u64; 2], bytes: u64 },
+}
+
+impl<'a> Recording<'a> {
+    /// Runs a stage.
+    pub(super) fn dispatch(&mut self, bound: &'a Bound) -> &mut Self {
+        self.commands.push(Command::Dispatch(bound));
+        self
+    }
+
+    /// Copies bytes between buffers, from and to these offsets.
+    pub(super) fn copy(
+        &mut self,
+        from: &'a wgpu::Buffer,
+        to: &'a wgpu::Buffer,
+        offsets: [u64; 2],
+        bytes: u64,
+    ) -> &mut Self {
+        self.commands.push(Command::Copy { from, to, offsets, bytes });
+        self
+    }
+
+    /// Submits, and does not wait.
+    pub(super) fn submit(&self, gpu: &Gpu) {
+        let encoder = self.encode(gpu);
+        gpu.counters.submissions.fetch_add(1, Relaxed);
+        gpu.queue.submit([encoder.finish()]);
+    }
+
+    /// Submits, waits, and hands `bytes` of a staging buffer that was copied to over to `read`. False if the device failed; nothing is
+    /// read then.
+    pub(super) fn download(
+        &self,
+        gpu: &Gpu,
+        staging: &wgpu::Buffer,
+        bytes: u64,
+        read: impl FnOnce(&[u8]),
+    ) -> bool {
+        if gpu.status().is_err() {
+            return false;
+        }
+        let encoder = self.encode(gpu);
+        encoder.map_buffer_on_submit(staging, wgpu::MapMode::Read, 0..bytes, |_| ());
+        gpu.counters.submissions.fetch_add(1, Relaxed);
+        let submission = gpu.queue.submit([encoder.finish()]);
+        if !gpu.wait(submission) {
+            return false;
+        }
+        gpu.counters.downloaded.fetch_add(bytes, Relaxed);
+        let done = match staging.slice(0..bytes).get_mapped_range() {
+            Ok(view) => {
+                read(&view);
+                true
+            }
+            Err(error) => {
+                gpu.fail(crate::DeviceError::Lost {
+                    adapter: gpu.adapter().name.clone(),
+                    reason: error.to_string(),
+                });
+                false
+            }
+        };
+        staging.unmap();
+        done
+    }
+
+    fn encode(&self, gpu: &Gpu) -> wgpu::CommandEncoder {
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        let mut commands = self.commands.iter().peekable();
+        while let Some(command) = commands.next() {
+            match command {
+                Command::Copy { from, to, offsets, bytes } => {
+                    encoder.copy_buffer_to_buffer(from, offsets[0], to, offsets[1], *bytes);
+                }
+                Command::Dispatch(first) => {
+                    let mut pass = encoder.begin_compute_pass(&Default::default());
+                    count(gpu, first);
+                    first.record(&mut pass);
+                    while let Some(Command::Dispatch(next)) =
+                        commands.next_if(|c| matches!(c, Command::Dispatch(_)))
+                    {
+                        count(gpu, next);
+                        next.record(&mut pass);
+                    }
+                }
+            }
+        }
+        encoder
+    }
+}
+
+fn count(gpu: &Gpu, bound: &Bound) {
+    gpu.counters.dispatches.fetch_add(1, Relaxed);
+    gpu.counters.traffic.fetch_add(bound.traffic, Relaxed);
+}

@@ -1,0 +1,106 @@
+//! Counts what the cost model promises: dispatches, waits, bytes, compilations and allocations.
+//!
+//! The device is opened anew, so that other tests do not count.
+
+use crate::worlds::{World, worlds};
+use sshmc::device::{Device, Flow, gpu::Cost};
+use sshmc::hamiltonian::MassKind;
+use sshmc::integrate::{HyperMetric, Integrator, System};
+use sshmc::sample::{Info, Kernel, Tuning};
+
+fn open() -> Device {
+    match std::env::var("SSHMC_TEST_ADAPTER") {
+        Ok(part) => Device::gpu_named(&part).unwrap(),
+        Err(_) => Device::gpu().unwrap_or_else(|e| panic!("these tests need an adapter: {e}")),
+    }
+}
+
+fn since(device: &Device, before: Cost) -> Cost {
+    let now = device.as_gpu().unwrap().cost();
+    Cost {
+        dispatches: now.dispatches - before.dispatches,
+        submissions: now.submissions - before.submissions,
+        waits: now.waits - before.waits,
+        uploaded: now.uploaded - before.uploaded,
+        downloaded: now.downloaded - before.downloaded,
+        traffic: now.traffic - before.traffic,
+        pipelines: now.pipelines - before.pipelines,
+        buffers: now.buffers - before.buffers,
+    }
+}
+
+fn kernel(device: &Device, world: &World, integrator: Integrator) -> Kernel {
+    let chains: Vec<(u32, Vec<f64>)> = world.ids().map(|id| (id, world.z(id))).collect();
+    let phi: Vec<f64> = world.ids().flat_map(|id| world.phi(id)).collect();
+    let coordinates = world.rounded(0.0);
+    let latents =
+        device.latents(&world.model, &coordinates, &MassKind::Identity, 1, chains).unwrap();
+    let metrics = world
+        .ids()
+        .map(|id| HyperMetric::diagonal(&world.phi(id), &vec![0.05; world.phi(id).len()]))
+        .collect();
+    let mut system = System::new(latents, metrics, phi);
+    system.evaluate();
+    let tuning = Tuning {
+        step: 0.02,
+        ratio: 1.0,
+        path: 0.1,
+        jitter: 0.0,
+        careful: 0.0,
+        most_steps: 100,
+        steps: None,
+    };
+    Kernel::new(system, integrator, tuning, 1, world.ids().collect())
+}
+
+#[test]
+fn a_leapfrog_step_is_three_dispatches_and_one_wait() {
+    let device = open();
+    let world = worlds().pop().unwrap();
+    let mut kernel = kernel(&device, &world, Integrator::Joint(Flow::Rotation));
+    let mut info = vec![Info::default(); world.chains as usize];
+    kernel.transition(0, &mut info);
+    let before = device.as_gpu().unwrap().cost();
+    kernel.transition(1, &mut info);
+    let cost = since(&device, before);
+    let steps = u64::from(info[0].steps);
+    assert_eq!(steps, 5);
+    println!("{cost:?}");
+    // Beside the steps: new momenta, two kinetic energies, the field reported when saved and when settled, and the choice.
+    assert_eq!(cost.dispatches, 3 * steps + 6);
+    assert!(cost.waits <= steps + 2, "{} waits for {steps} steps", cost.waits);
+    assert_eq!((cost.pipelines, cost.buffers), (0, 0), "compiled or allocated again");
+    kernel.system.latents.status().unwrap();
+}
+
+#[test]
+fn bytes_moved_are_near_the_least() {
+    let device = open();
+    let world = worlds().pop().unwrap();
+    let mut kernel = kernel(&device, &world, Integrator::Joint(Flow::Rotation));
+    let before = device.as_gpu().unwrap().cost();
+    kernel.system.evaluate();
+    let cost = since(&device, before);
+    let latents = (world.model.structure().dim() as u64 * u64::from(world.chains)) as f64;
+    let words = cost.traffic as f64 / 4.0 / latents;
+    // Whatever the algorithm, a step reads and writes z and r and reads q, and the two-dimensional transform of the window's rows is
+    // written and read between its passes, there and back: half a word a latent each time.
+    let least = 5.0 + 4.0 * 0.5;
+    println!("{words:.2} words a latent and step, of which {least} are unavoidable");
+    assert!(words <= 1.5 * least + 2.5, "{words} words a latent");
+    // To the device travel a few numbers a chain, back two numbers a sum of a workgroup.
+    assert!(cost.uploaded <= 200 * u64::from(world.chains), "{} bytes uploaded", cost.uploaded);
+    let groups = 2.0 * latents.sqrt();
+    assert!((cost.downloaded as f64) < 8.0 * 9.0 * groups, "{} bytes fetched", cost.downloaded);
+}
+
+#[test]
+fn a_second_batch_compiles_nothing() {
+    let device = open();
+    let world = worlds().remove(1);
+    drop(kernel(&device, &world, Integrator::Joint(Flow::Rotation)));
+    let before = device.as_gpu().unwrap().cost();
+    assert!(before.pipelines > 3);
+    drop(kernel(&device, &world, Integrator::Joint(Flow::Rotation)));
+    assert_eq!(since(&device, before).pipelines, 0);
+}

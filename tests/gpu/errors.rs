@@ -1,0 +1,86 @@
+//! Asks for what cannot be had: the error says what and what to do, and nothing panics or hangs.
+
+use crate::worlds::{cox, device};
+use sshmc::coordinates::Coordinates;
+use sshmc::data::Counts;
+use sshmc::device::Device;
+use sshmc::hamiltonian::MassKind;
+use sshmc::model::{LgcpOptions, funnel, lgcp};
+use sshmc::sample::{CoordinateChoice, Settings, run};
+use sshmc::structure::Information;
+use sshmc::{DeviceError, Error};
+use std::sync::Arc;
+
+fn settings() -> Settings {
+    Settings { device: device(), chains: 2, warmup: 0, draws: 1, ..Settings::default() }
+}
+
+#[test]
+fn an_unknown_adapter_is_refused_by_name() {
+    let error = Device::gpu_named("no such adapter").unwrap_err();
+    assert!(matches!(error, Error::Device(DeviceError::NoSuchAdapter { .. })), "{error}");
+    assert!(error.to_string().contains("no such adapter"));
+}
+
+#[test]
+fn automatic_choice_never_takes_software() {
+    let (device, why) = Device::auto(usize::MAX);
+    assert!(device.as_gpu().is_none_or(|gpu| !gpu.adapter().software), "{why}");
+    let (device, why) = Device::auto(1000);
+    assert!(!device.is_gpu() && why.contains("too few"), "{why}");
+}
+
+#[test]
+fn models_without_stages_are_refused() {
+    let error = run(&Arc::new(funnel(5, &[]).unwrap()), &settings(), &()).unwrap_err();
+    assert!(matches!(error, Error::Device(DeviceError::Unsupported { .. })), "{error}");
+    let counts = Counts::from_vec(3, 3, vec![1.0; 9]).unwrap();
+    let smooth = Arc::new(lgcp(&counts, &LgcpOptions::default()).unwrap());
+    let error = run(&smooth, &settings(), &()).unwrap_err().to_string();
+    assert!(error.contains("6 x 6 torus") && error.contains("PowersOfTwo"), "{error}");
+    let prior = MassKind::Precision(Information::NONE);
+    let model = cox(3, 5, None);
+    let z = vec![0.0; model.structure().dim()];
+    let informed = Coordinates::Informed { information: Information::Scalar(1.0), shift: None };
+    let error = device().latents(&model, &informed, &prior, 1, vec![(0, z)]).err().unwrap();
+    assert!(error.to_string().contains("--mass auto"), "{error}");
+    let centred = Settings { coordinates: CoordinateChoice::Centred, ..settings() };
+    assert!(run(&model, &centred, &()).is_err());
+}
+
+#[test]
+fn more_chains_than_fit_are_refused() {
+    let model = cox(64, 64, None);
+    let z = vec![0.0f64; model.structure().dim()];
+    let limit = device().as_gpu().unwrap().adapter().binding;
+    let too_many = limit / (16 * z.len() as u64) + 1;
+    if too_many > 3000 {
+        println!("the adapter's limit of {limit} bytes is too large to exceed in a test");
+        return;
+    }
+    let chains = (0..too_many as u32).map(|id| (id, z.clone())).collect();
+    let coordinates = Coordinates::whitened();
+    let error =
+        device().latents(&model, &coordinates, &MassKind::Identity, 1, chains).err().unwrap();
+    assert!(matches!(error, Error::Device(DeviceError::OverLimit { .. })), "{error}");
+    assert!(error.to_string().contains("fewer chains"), "{error}");
+}
+
+#[test]
+fn a_lost_device_ends_the_run_with_an_error() {
+    let device = Device::gpu().unwrap();
+    let model = cox(3, 5, None);
+    let z = vec![0.0; model.structure().dim()];
+    let mut latents = device
+        .latents(&model, &Coordinates::whitened(), &MassKind::Identity, 1, vec![(0, z)])
+        .unwrap();
+    let (phi, mut u) = (model.start(), [0.0]);
+    let mut du = vec![0.0; phi.len()];
+    latents.evaluate(&phi, &mut u, &mut du);
+    assert!(u[0].is_finite());
+    device.as_gpu().unwrap().destroy();
+    latents.evaluate(&phi, &mut u, &mut du);
+    assert!(!u[0].is_finite(), "a dead device gave a potential");
+    let error = latents.status().unwrap_err();
+    assert!(matches!(error, Error::Device(_)), "{error}");
+}

@@ -1,0 +1,18 @@
+//! Holds the GPU against the CPU, stage by stage and run by run. Fails, and says what to install, where there is no adapter.
+//!
+//! `SSHMC_TEST_ADAPTER` chooses an adapter by a part of its name, for instance a second and stricter software driver.
+
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
+#![allow(clippy::print_stdout, reason = "figures are shown beside a failure, or when asked for")]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../posterior/compare.rs"]
+mod compare;
+mod cost;
+mod errors;
+mod field;
+mod momenta;
+mod posterior;
+mod trajectory;
+mod worlds;

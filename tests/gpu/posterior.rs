@@ -1,0 +1,131 @@
+//! Compares posteriors drawn on the GPU with stored references and with the CPU's.
+//!
+//! The false-alarm rate of each comparison is 1e-6; its must-fail twin is the same reference moved.
+
+use crate::compare::{Score, judge, mean_score, moved};
+use crate::worlds::device;
+use serde_json::Value;
+use sshmc::data::Counts;
+use sshmc::model::{LgcpOptions, Model, lgcp};
+use sshmc::report::Summary;
+use sshmc::sample::{Fit, Settings, run};
+use sshmc::simulate::{self, PatternTruth};
+use sshmc::structure::{Kernel, Sides};
+use std::fs::read_to_string;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+fn path(folder: &str, file: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(folder).join(file)
+}
+
+fn json(folder: &str, file: &str) -> Value {
+    serde_json::from_str(&read_to_string(path(folder, file)).unwrap()).unwrap()
+}
+
+fn settings(warmup: u32, draws: u32) -> Settings {
+    Settings { device: device(), warmup, draws, small_torus: false, ..Settings::default() }
+}
+
+fn draws(fit: &Fit, name: &str) -> Vec<Vec<f64>> {
+    let k = fit.model.hyperparameters().names().iter().position(|n| *n == name).unwrap();
+    fit.chains.iter().map(|c| c.parameters[k].clone()).collect()
+}
+
+fn check(what: &str, scored: Vec<(Score, f64)>) {
+    let (scores, sds): (Vec<Score>, Vec<f64>) = scored.into_iter().unzip();
+    for s in &scores {
+        println!("{what}, {}: {:.5}, reference {:.5}, z {:+.2}", s.name, s.got, s.want, s.z());
+    }
+    judge(what, &scores).unwrap();
+    let away = moved(&scores, |i| sds[i]);
+    assert!(judge(what, &away).is_err(), "{what}: a reference a standard deviation away passes");
+}
+
+/// Every run here must also pass its own audit.
+fn audited(fit: &Fit, bound: f64) {
+    let audit = fit.audit.unwrap();
+    println!("audit: {audit:?}");
+    assert!(audit.transitions >= 4 && audit.worst <= bound, "{audit:?}");
+    let summary = Summary::new(fit);
+    assert_eq!(summary.sampler.energy_audit, Some(audit.worst));
+    assert_eq!(summary.device, device().name());
+    assert!(summary.warnings.iter().all(|w| !w.contains("suspect")), "{:?}", summary.warnings);
+}
+
+#[test]
+fn a_cox_process_matches_its_reference() {
+    let mu = json("lgcp32", "truth.json")["mu_fixed"].as_f64();
+    let priors = ["sigma=half-normal(2)", "range=lognormal(-2.995732273553991,1)"];
+    let options =
+        LgcpOptions { mu, priors: priors.map(String::from).to_vec(), ..LgcpOptions::default() };
+    let counts = Counts::read(&path("lgcp32", "data.csv")).unwrap();
+    let model = Arc::new(lgcp(&counts, &options).unwrap());
+    let fit = run(&model, &settings(150, 250), &()).unwrap();
+    let reference = &json("lgcp32", "reference.json")["hyper"];
+    let score = |ours: &str, theirs: &str| {
+        let log = &reference[theirs]["log_mean_sd"];
+        let (mean, sd) = (log[0].as_f64().unwrap(), log[1].as_f64().unwrap());
+        let ess = reference[theirs]["ess_of_quantile_run"].as_f64().unwrap();
+        let logs: Vec<Vec<f64>> =
+            draws(&fit, ours).iter().map(|c| c.iter().map(|x| x.ln()).collect()).collect();
+        (mean_score(format!("{ours} mean log"), &logs, mean, sd / ess.sqrt()), sd)
+    };
+    check("lgcp32", vec![score("sigma", "sigma"), score("range", "beta")]);
+    audited(&fit, 1e-3);
+}
+
+/// Counts on a grid that is neither square nor a power of two.
+fn pattern() -> Arc<Model> {
+    let truth = PatternTruth {
+        rows: 40,
+        columns: 64,
+        sigma: 1.0,
+        range: 0.08,
+        total: 1500.0,
+        kernel: Kernel::Exponential,
+    };
+    let counts = simulate::lgcp(&truth, 1).unwrap().counts;
+    let options = LgcpOptions { sides: Sides::PowersOfTwo, ..LgcpOptions::default() };
+    Arc::new(lgcp(&counts, &options).unwrap())
+}
+
+#[test]
+fn a_larger_grid_agrees_with_the_cpu() {
+    let model = pattern();
+    let gpu = run(&model, &settings(100, 60), &()).unwrap();
+    let cpu = Settings { device: Default::default(), ..settings(400, 500) };
+    let cpu = run(&model, &cpu, &()).unwrap();
+    let scored = ["sigma", "range", "mu"].map(|name| {
+        let reference = draws(&cpu, name);
+        let logs = |all: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
+            if name == "mu" {
+                all
+            } else {
+                all.iter().map(|c| c.iter().map(|x| x.ln()).collect()).collect()
+            }
+        };
+        let reference = logs(reference);
+        let own = mean_score(name.into(), &reference, 0.0, 0.0);
+        let all: Vec<f64> = reference.concat();
+        let mean = own.got;
+        let sd = (all.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / all.len() as f64).sqrt();
+        (mean_score(name.into(), &logs(draws(&gpu, name)), mean, own.error), 2.0 * sd)
+    });
+    check("40 x 64", scored.into());
+    audited(&gpu, 1e-3);
+}
+
+#[test]
+fn a_run_is_the_same_twice() {
+    let model = crate::worlds::cox(8, 8, None);
+    let fit = || run(&model, &settings(30, 10), &()).unwrap();
+    let (a, b) = (fit(), fit());
+    for (a, b) in a.chains.iter().zip(&b.chains) {
+        assert_eq!(a.parameters, b.parameters);
+        assert_eq!(a.field.mean(), b.field.mean());
+    }
+    let other = Settings { seed: 2, ..settings(30, 10) };
+    let other = run(&model, &other, &()).unwrap();
+    assert_ne!(a.chains[0].parameters, other.chains[0].parameters);
+}

@@ -1,0 +1,86 @@
+//! Small problems for GPUs, and the device they run on.
+
+use crate::common::normals;
+use sshmc::coordinates::Coordinates;
+use sshmc::data::Counts;
+use sshmc::device::Device;
+use sshmc::model::{LgcpOptions, Model, lgcp};
+use sshmc::structure::{Information, Sides};
+use std::sync::{Arc, LazyLock};
+
+/// The adapter under test: the best, or the one whose name contains `SSHMC_TEST_ADAPTER`.
+pub(crate) fn device() -> Device {
+    static DEVICE: LazyLock<Device> = LazyLock::new(|| {
+        let opened = match std::env::var("SSHMC_TEST_ADAPTER") {
+            Ok(part) => Device::gpu_named(&part),
+            Err(_) => Device::gpu(),
+        };
+        opened.unwrap_or_else(|error| panic!("these tests need an adapter: {error}"))
+    });
+    DEVICE.clone()
+}
+
+/// A problem with points to evaluate it at.
+pub(crate) struct World {
+    pub(crate) name: &'static str,
+    pub(crate) model: Arc<Model>,
+    pub(crate) kappa: f64,
+    pub(crate) chains: u32,
+    /// A step that keeps trajectories near the typical set.
+    pub(crate) step: f64,
+}
+
+impl World {
+    pub(crate) fn ids(&self) -> std::ops::Range<u32> {
+        7..7 + self.chains
+    }
+
+    /// Latents that single precision holds exactly, not symmetric in any way.
+    pub(crate) fn z(&self, chain: u32) -> Vec<f64> {
+        let n = self.model.structure().dim();
+        normals(n, chain).iter().map(|z| f64::from((0.4 * z + 0.05) as f32)).collect()
+    }
+
+    pub(crate) fn phi(&self, chain: u32) -> Vec<f64> {
+        let noise = normals(4, 100 + chain);
+        self.model.start().iter().zip(noise).map(|(phi, e)| phi + 0.3 * e).collect()
+    }
+
+    /// Coordinates as the device rounds them: κ and all of q but its first entry in single precision.
+    pub(crate) fn rounded(&self, kappa_error: f64) -> Coordinates {
+        if self.kappa == 0.0 {
+            return Coordinates::whitened();
+        }
+        let kappa = f64::from(self.kappa as f32) * (1.0 + kappa_error);
+        let shift = normals(self.model.structure().dim(), 5);
+        let shift = shift.iter().map(|q| f64::from((0.1 * q) as f32)).collect();
+        Coordinates::Informed {
+            information: Information::Scalar(kappa),
+            shift: Some(Arc::new(shift)),
+        }
+    }
+}
+
+/// Counts on a grid, about a tenth of the cells unobserved.
+pub(crate) fn cox(rows: usize, columns: usize, mu: Option<f64>) -> Arc<Model> {
+    let noise = normals(rows * columns, 77);
+    let count = |e: &f64| if *e > 1.3 { f64::NAN } else { (2.0 * e.exp()).round() };
+    let mut counts: Vec<f64> = noise.iter().map(count).collect();
+    counts[0] = 1.0;
+    let counts = Counts::from_vec(rows, columns, counts).unwrap();
+    let options = LgcpOptions { mu, sides: Sides::PowersOfTwo, ..LgcpOptions::default() };
+    Arc::new(lgcp(&counts, &options).unwrap())
+}
+
+/// Sizes around those of workgroups and lines, square and not, one chain and many; every length of transform's last pass.
+pub(crate) fn worlds() -> Vec<World> {
+    let world = |name, model, kappa, chains| World { name, model, kappa, chains, step: 0.1 };
+    vec![
+        world("2 x 2", cox(2, 2, None), 0.5, 1),
+        world("3 x 5, fixed mean", cox(3, 5, Some(1.0)), 0.0, 3),
+        world("5 x 63", cox(5, 63, None), 0.3, 2),
+        world("64 x 2", cox(64, 2, None), 0.2, 3),
+        world("30 x 21", cox(30, 21, None), 0.0, 3),
+        world("33 x 32", cox(33, 32, None), 0.1, 2),
+    ]
+}

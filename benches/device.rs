@@ -133,8 +133,15 @@ fn transition(
     let metrics = vec![metric; CHAINS as usize];
     let mut system = System::new(latents(device, model)?, metrics, everywhere(&model.start()));
     system.evaluate();
-    let tuning =
-        Tuning { step: 0.01, ratio: 1.0, path: 0.05, jitter: 0.0, careful: 0.0, most_steps: 100 };
+    let tuning = Tuning {
+        step: 0.01,
+        ratio: 1.0,
+        path: 0.05,
+        jitter: 0.0,
+        careful: 0.0,
+        most_steps: 100,
+        steps: None,
+    };
     let joint = Integrator::Joint(Flow::Rotation);
     let mut kernel = Transitions::new(system, joint, tuning, 1, (0..CHAINS).collect());
     let mut info = vec![Info::default(); CHAINS as usize];

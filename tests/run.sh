@@ -75,11 +75,18 @@ RUSTDOCFLAGS=-Dwarnings run cargo doc --locked --no-deps
 run cargo test --locked
 # Each bench runs once, to show that it works; `cargo bench` measures.
 run cargo test --locked --bench gradient --bench transition --bench device
-run cargo run --locked --release -- demo --out "$directory/demo"
+run cargo run --locked --release -- demo --no-open --out "$directory/demo"
 
 step "the demo wrote its results"
-for file in summary.json hyperparameters.csv field.csv field_mean.svg counts.csv truth.json; do
-    [ -s "$directory/demo/$file" ] || fail "the demo did not write $file"
+for file in report.html summary.json hyperparameters.csv field.csv maps/intensity_mean.tif maps/intensity_mean.png; do
+    [ -s "$directory/demo/fit/$file" ] || fail "the demo did not write $file"
+done
+
+run cargo run --locked --release -- paper --quick --quiet --out "$directory/paper"
+
+step "the paper was reproduced"
+for file in paper.md paper.html figure1.png figure2.png figure3.png; do
+    [ -s "$directory/paper/$file" ] || fail "the reproduction did not write $file"
 done
 
 step "all checks passed"

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use sshmc::device::Device;
-use sshmc::sample::{CoordinateChoice, MassChoice, Settings};
+use sshmc::sample::{self, CoordinateChoice, MassChoice, Settings};
 use sshmc::structure::Kernel;
 use sshmc::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 const MOST_CHAINS: u64 = 1000;
 const MOST_TRANSITIONS: u64 = 100_000_000;
 const MOST_THREADS: u64 = 1024;
+const MOST_STEPS: u64 = 1_000_000;
 
 /// Options of every fit.
 #[derive(Args, Debug)]
@@ -42,6 +43,12 @@ pub(crate) struct Common {
     /// Mass of the latents
     #[arg(long, value_enum, default_value_t = Mass::Auto, help_heading = "Sampling")]
     pub(crate) mass: Mass,
+    /// Integrator steps of each trajectory, or of the latents' turn in a -gibbs method [default: what its length asks for]
+    #[arg(long, value_name = "N", help_heading = "Sampling")]
+    pub(crate) steps: Option<u32>,
+    /// Integrator steps of the hyperparameters' turn in a -gibbs method [default: 5]
+    #[arg(long, value_name = "N", help_heading = "Sampling")]
+    pub(crate) hyper_steps: Option<u32>,
     /// Replace the prior of a hyperparameter; may be repeated
     ///
     /// DIST is one of
@@ -61,9 +68,15 @@ pub(crate) struct Common {
     /// Directory for the results; earlier results there are replaced [default: sshmc-out/MODEL]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// Memory and disk for draws of the whole field, in MiB; more draws than fit are thinned [default: 256; on a GPU 1024 sites]
+    #[arg(long, value_name = "MIB", help_heading = "Output")]
+    pub(crate) keep_fields: Option<u32>,
     /// Print nothing but errors
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
+    /// The command to write down, if it is not the one that was typed
+    #[arg(skip)]
+    pub(crate) command: Option<String>,
 }
 
 /// The device a fit runs on, and a sentence about it if it was not named.
@@ -78,6 +91,29 @@ pub(crate) struct Chosen {
 pub(crate) enum Method {
     /// Semi-separable Hamiltonian Monte Carlo
     Sshmc,
+    /// Standard HMC on latents and hyperparameters together
+    Hmc,
+    /// HMC on latents and hyperparameters in turns
+    HmcGibbs,
+    /// Riemannian HMC in turns, with Fisher metrics
+    RmhmcGibbs,
+    /// Riemannian HMC on everything, with the SoftAbs metric; funnel and small logistic regressions only
+    RmhmcSoftabs,
+    /// The No-U-Turn sampler
+    Nuts,
+}
+
+impl From<Method> for sample::Method {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Sshmc => sample::Method::Sshmc,
+            Method::Hmc => sample::Method::Hmc,
+            Method::HmcGibbs => sample::Method::HmcGibbs,
+            Method::RmhmcGibbs => sample::Method::RmhmcGibbs,
+            Method::RmhmcSoftabs => sample::Method::RmhmcSoftAbs,
+            Method::Nuts => sample::Method::Nuts,
+        }
+    }
 }
 
 /// Coordinates as typed.
@@ -153,8 +189,6 @@ impl Common {
 
     /// The settings, checked.
     pub(crate) fn settings(&self, device: Device) -> Result<Settings> {
-        // There is one method so far; the match makes sure that a new one is not forgotten here.
-        let Method::Sshmc = self.method;
         let settings = Settings {
             chains: self.chains,
             warmup: self.warmup,
@@ -162,6 +196,9 @@ impl Common {
             seed: self.seed,
             threads: self.threads,
             device,
+            method: self.method.into(),
+            steps: self.steps,
+            hyper_steps: self.hyper_steps,
             coordinates: match self.coordinates {
                 Coordinates::Auto => CoordinateChoice::Auto,
                 Coordinates::Centred => CoordinateChoice::Centred,
@@ -174,12 +211,15 @@ impl Common {
                 Mass::Prior => MassChoice::Prior,
                 Mass::PriorPlusInformation => MassChoice::PriorPlusInformation,
             },
+            field_memory: self.keep_fields.map(|mebibytes| (mebibytes as usize) << 20),
             ..Settings::default()
         };
         settings.check()?;
         at_most("--chains", u64::from(self.chains), MOST_CHAINS)?;
         at_most("--warmup", u64::from(self.warmup), MOST_TRANSITIONS)?;
         at_most("--draws", u64::from(self.draws), MOST_TRANSITIONS / u64::from(self.chains))?;
+        at_most("--steps", u64::from(self.steps.unwrap_or(1)), MOST_STEPS)?;
+        at_most("--hyper-steps", u64::from(self.hyper_steps.unwrap_or(1)), MOST_STEPS)?;
         at_most("--threads", self.threads.unwrap_or(1) as u64, MOST_THREADS)?;
         Ok(settings)
     }

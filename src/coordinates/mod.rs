@@ -16,11 +16,13 @@
 //!
 //! A [`Chart`] computes it and its gradients, in two halves around the likelihood.
 
+mod autoregression;
 mod generic;
 mod spectral;
 
 use crate::error::Result;
 use crate::structure::{Information, Structure};
+use autoregression::AutoregressionChart;
 use generic::GenericChart;
 use spectral::SpectralChart;
 use std::sync::Arc;
@@ -93,6 +95,9 @@ pub fn chart(
     match (structure, coordinates) {
         (Structure::Spectral(spectral), Coordinates::Informed { information, shift }) => {
             Ok(Box::new(SpectralChart::new(spectral, columns, information, shift.clone())?))
+        }
+        (Structure::Ar1(series), Coordinates::Informed { information, shift }) => {
+            Ok(Box::new(AutoregressionChart::new(series, columns, information, shift.clone())?))
         }
         _ => Ok(Box::new(GenericChart::new(structure, columns, coordinates)?)),
     }

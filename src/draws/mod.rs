@@ -1,7 +1,9 @@
 //! Keeps what a chain produced: every hyperparameter draw, the field's running moments, and as many field draws as fit.
 
+mod exponential;
 mod field;
 
+pub use exponential::Exponential;
 pub use field::{FieldDraws, FieldPlan, pooled};
 
 /// Everything one chain recorded after warm-up.
@@ -31,4 +33,25 @@ pub struct ChainDraws {
     pub warmup_seconds: f64,
     /// Wall-clock seconds after it.
     pub seconds: f64,
+}
+
+impl ChainDraws {
+    /// Nothing yet, with room for every draw.
+    pub fn new(chain: u32, hyperparameters: usize, plan: &FieldPlan, draws: usize) -> Self {
+        let room = || Vec::with_capacity(draws);
+        Self {
+            chain,
+            parameters: (0..hyperparameters).map(|_| room()).collect(),
+            energy: room(),
+            acceptance: room(),
+            steps: Vec::with_capacity(draws),
+            divergent: Vec::with_capacity(draws),
+            field: FieldDraws::new(plan, draws),
+            step_size: f64::NAN,
+            warmup_gradients: 0,
+            gradients: 0,
+            warmup_seconds: 0.0,
+            seconds: 0.0,
+        }
+    }
 }

@@ -27,6 +27,8 @@ type Factors = (Box<dyn Factor>, Option<Box<dyn Factor>>);
 pub struct LatentMass {
     /// None for the identity.
     factors: Option<Factors>,
+    /// The w the factors are at; empty before the first and after a failure.
+    at: Vec<f64>,
     f: Vec<f64>,
     h: Vec<f64>,
     scratch: Vec<f64>,
@@ -52,6 +54,7 @@ impl LatentMass {
         let n = if factors.is_some() { structure.dim() } else { 0 };
         Ok(Self {
             factors,
+            at: Vec::new(),
             f: vec![0.0; n],
             h: vec![0.0; n],
             scratch: vec![0.0; n],
@@ -66,10 +69,14 @@ impl LatentMass {
 
     /// Moves to w; false outside the model.
     pub fn set(&mut self, w: &[f64]) -> bool {
-        match &mut self.factors {
-            None => true,
-            Some((inner, outer)) => inner.set(w) && outer.as_mut().is_none_or(|t| t.set(w)),
+        let Some((inner, outer)) = &mut self.factors else { return true };
+        if self.at == w && !w.is_empty() {
+            return true;
         }
+        let set = inner.set(w) && outer.as_mut().is_none_or(|t| t.set(w));
+        self.at.clear();
+        self.at.extend(w.iter().filter(|_| set));
+        set
     }
 
     /// Turns standard normals into a momentum, r ~ N(0, M).

@@ -1,10 +1,14 @@
 //! Moves (z, r, φ, p) along trajectories that are reversible, preserve volume and nearly conserve H.
 
 mod abla;
+mod curved;
+mod generalized;
 mod joint;
 mod metric;
 mod system;
 
+pub use curved::{Metric, MetricKind};
+pub use generalized::{Flight, Generalized, RETURN_TOLERANCE, Surface, TOLERANCE};
 pub use metric::HyperMetric;
 pub use system::{Steps, System};
 

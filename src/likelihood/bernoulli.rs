@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::vector::{add_scaled, dot};
 use nalgebra::DMatrix;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Rows whose exponentials are taken together; on the stack, so that nothing is allocated.
 const BATCH: usize = 64;
@@ -148,6 +149,28 @@ impl Likelihood for BernoulliLogit {
         };
         Curvature::Blocks(self.rows.iter().zip(eta.chunks_exact(self.size)).map(block).collect())
     }
+
+    fn part(&self, group: usize) -> Option<Arc<dyn Likelihood>> {
+        let rows = self.rows.get(group)?;
+        let signed = self.signed[rows.start * self.size..rows.end * self.size].to_vec();
+        let rows = std::iter::once(0..rows.len()).collect();
+        Some(Arc::new(Self { signed, rows, size: self.size }))
+    }
+
+    /// Σ_r (x'Wx) ω'(t) x with ω = p(1−p), whose derivative is ω(1−2p) = −ω (1−e)/(1+e) for t ≥ 0, and odd.
+    fn curvature_gradient(&self, eta: &[f64], weights: &[DMatrix<f64>], out: &mut [f64]) -> bool {
+        let groups = eta.chunks_exact(self.size).zip(out.chunks_exact_mut(self.size));
+        for ((rows, weight), (w, out)) in self.rows.iter().zip(weights).zip(groups) {
+            out.fill(0.0);
+            self.margins(rows, w, |x, t, e| {
+                let columns = weight.as_slice().chunks_exact(self.size);
+                let square: f64 = x.iter().zip(columns).map(|(x_j, c)| x_j * dot(x, c)).sum();
+                let slope = -t.signum() * e * (1.0 - e) / (1.0 + e).powi(3);
+                add_scaled(square * slope, x, out);
+            });
+        }
+        true
+    }
 }
 
 #[cfg(test)]
@@ -166,6 +189,31 @@ mod tests {
         // An energy needs absolute accuracy, a gradient relative.
         assert!(one(-1.0).evaluate(&[-40.0], &mut gradient).abs() < 1e-15);
         assert!((gradient[0] / (-40f64).exp() - 1.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn the_curvature_has_the_gradient_it_says() {
+        let design: Vec<f64> = (0..10).map(|i| ((i * 7 + 3) % 11) as f64 / 5.0 - 1.0).collect();
+        let labels = [1.0, -1.0, 1.0, 1.0, -1.0];
+        let likelihood = BernoulliLogit::new(&labels, &design, vec![0..3, 3..5], 2).unwrap();
+        let weights = [[1.0, 0.3, 0.3, -0.5], [0.2, -0.7, -0.7, 0.9]]
+            .map(|w| DMatrix::from_row_slice(2, 2, &w));
+        let eta = [0.4, -1.1, 0.8, 0.3];
+        let value = |eta: &[f64]| {
+            let Curvature::Blocks(blocks) = likelihood.curvature(eta) else { panic!() };
+            blocks.iter().zip(&weights).map(|(c, w)| (c * w).trace()).sum::<f64>()
+        };
+        let mut got = [f64::NAN; 4];
+        assert!(likelihood.curvature_gradient(&eta, &weights, &mut got));
+        for k in 0..4 {
+            let at = |step: f64| {
+                let mut moved = eta;
+                moved[k] += step;
+                value(&moved)
+            };
+            let want = (at(1e-5) - at(-1e-5)) / 2e-5;
+            assert!((got[k] - want).abs() < 1e-9, "{k}: {} {want}", got[k]);
+        }
     }
 
     #[test]

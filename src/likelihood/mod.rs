@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::numeric::{exp, vectorised};
 use nalgebra::DMatrix;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// What an approximation of a likelihood's curvature can be: κ I, or a block per group.
 #[derive(Clone, Debug)]
@@ -51,6 +52,22 @@ pub trait Likelihood: Debug + Send + Sync {
 
     /// The same on a GPU; none if there is no such thing, and the model then runs on the CPU only.
     fn twin(&self) -> Option<SiteTwin> {
+        None
+    }
+
+    /// Writes the gradient in η of Σ_g tr(W_g C_g(η)), C_g being the blocks of [`Self::curvature`]: what a metric made of them
+    /// needs. False if it is not offered, as by likelihoods whose curvature is not in blocks.
+    fn curvature_gradient(
+        &self,
+        _eta: &[f64],
+        _weights: &[DMatrix<f64>],
+        _out: &mut [f64],
+    ) -> bool {
+        false
+    }
+
+    /// The likelihood of one group's predictor values alone; none if the curvature is not in blocks.
+    fn part(&self, _group: usize) -> Option<Arc<dyn Likelihood>> {
         None
     }
 

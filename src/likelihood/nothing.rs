@@ -1,6 +1,7 @@
 //! Observes nothing, so that the posterior is the prior.
 
 use super::{Curvature, Likelihood, SiteTwin};
+use nalgebra::DMatrix;
 
 /// No data at all: the funnel, and every test of a prior.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,11 @@ impl Likelihood for Nothing {
 
     fn curvature(&self, _eta: &[f64]) -> Curvature {
         Curvature::Sites(vec![0.0; self.sites])
+    }
+
+    fn curvature_gradient(&self, _: &[f64], _: &[DMatrix<f64>], out: &mut [f64]) -> bool {
+        out.fill(0.0);
+        true
     }
 }
 

@@ -6,10 +6,14 @@
 
 use super::{Curvature, Likelihood, SiteTwin, check, exponentials};
 use crate::error::Result;
+use crate::numeric::{inline, vectorised};
 
 /// Sites on either side over which squared returns are averaged for a start: short enough to follow the volatility,
 /// long enough that the average of 2·10+1 squares is within a third of the variance.
 const START_REACH: usize = 10;
+
+/// Sites worked on at a time.
+const PIECE: usize = 1024;
 
 /// Gaussian returns with stochastic volatility.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,12 +38,23 @@ impl Likelihood for StochasticVolatility {
     }
 
     fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
-        exponentials(-1.0, eta, gradient);
+        // In pieces that stay in the fastest cache between the exponentials and their use.
+        let pieces = gradient.chunks_mut(PIECE).zip(eta.chunks(PIECE));
         let mut total = 0.0;
-        for ((gradient, eta), square) in gradient.iter_mut().zip(eta).zip(&self.squares) {
-            let scaled = square * *gradient;
-            total += eta + scaled;
-            *gradient = 0.5 - 0.5 * scaled;
+        for ((gradient, eta), squares) in pieces.zip(self.squares.chunks(PIECE)) {
+            exponentials(-1.0, eta, gradient);
+            total += vectorised(
+                #[inline(always)]
+                || {
+                    let sum = inline::sum_of([gradient, eta, squares], |[e, eta, square]| {
+                        eta + square * e
+                    });
+                    for (gradient, square) in gradient.iter_mut().zip(squares) {
+                        *gradient = 0.5 - 0.5 * (square * *gradient);
+                    }
+                    sum
+                },
+            );
         }
         0.5 * total
     }

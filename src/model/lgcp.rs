@@ -1,11 +1,11 @@
 //! Assembles the log-Gaussian Cox process on a grid: y ~ Poisson(area × exposure × e^x), x ~ N(μ1, Σ(σ, range)).
 
 use super::{Column, MeanTerm, Model};
-use crate::data::Counts;
+use crate::data::{Counts, Covariate};
 use crate::error::{Error, Result};
 use crate::likelihood::PoissonLog;
 use crate::prior::{Distribution, Hyperparameter, Hyperparameters, Scale};
-use crate::structure::{Embedding, Kernel, Sides, Spectral, Structure};
+use crate::structure::{Dense, Embedding, Kernel, Sides, Spectral, Stationary, Structure};
 use std::sync::Arc;
 
 /// Choices about an LGCP.
@@ -15,6 +15,8 @@ pub struct LgcpOptions {
     pub mu: Option<f64>,
     /// The correlation function.
     pub kernel: Kernel,
+    /// Covariates of the log intensity; each has a coefficient of its name, per standard deviation.
+    pub covariates: Vec<Covariate>,
     /// Priors that replace the defaults, as `NAME=DIST(…)`.
     pub priors: Vec<String>,
     /// Sides of the torus; a GPU needs [`Sides::PowersOfTwo`].
@@ -23,15 +25,72 @@ pub struct LgcpOptions {
 
 impl Default for LgcpOptions {
     fn default() -> Self {
-        Self { mu: None, kernel: Kernel::Exponential, priors: Vec::new(), sides: Sides::default() }
+        Self {
+            mu: None,
+            kernel: Kernel::Exponential,
+            covariates: Vec::new(),
+            priors: Vec::new(),
+            sides: Sides::default(),
+        }
     }
 }
+
+/// The most cells of a window whose covariance is dense: each gradient factors it.
+const MOST_DENSE: usize = 4096;
 
 /// The model of gridded counts. Intensities are per unit of map area and exposure.
 pub fn lgcp(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
     let grid = counts.grid();
-    let rate = counts.total() / total_exposure(counts);
-    let hyperparameters = hyperparameters(counts, options, rate.ln())?;
+    let hyperparameters = hyperparameters(counts, options, log_rate(counts))?;
+    let spectral = Spectral::with_sides(
+        grid.rows(),
+        grid.columns(),
+        grid.cell(),
+        options.kernel,
+        allowed_ranges(&hyperparameters),
+        options.sides,
+    )?;
+    let note = embedding_note(&spectral, &hyperparameters);
+    assemble(counts, options, Structure::Spectral(spectral), hyperparameters, note)
+}
+
+/// The same model with nothing but the window's cells as latents and their covariance dense, as it was published: the
+/// reference for [`lgcp`], for the exponential kernel.
+pub fn lgcp_on_window(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
+    let grid = counts.grid();
+    if options.kernel != Kernel::Exponential || grid.cells() > MOST_DENSE {
+        return Err(Error::input(
+            "window with a dense covariance",
+            format!("the exponential kernel and at most {MOST_DENSE} cells"),
+            format!("{:?} and {}", options.kernel, grid.cells()),
+            "put the grid in a torus instead",
+        ));
+    }
+    let points: Vec<(f64, f64)> = (0..grid.cells())
+        .map(|cell| {
+            let (i, j) = grid.position(cell);
+            grid.centre(i, j)
+        })
+        .collect();
+    let dense = Dense::new(Arc::new(Stationary::exponential(&points)?))?;
+    let hyperparameters = hyperparameters(counts, options, log_rate(counts))?;
+    let note = "only the window's cells are latents, with a dense covariance";
+    assemble(counts, options, Structure::Dense(dense), hyperparameters, note.into())
+}
+
+/// The log of the mean intensity.
+fn log_rate(counts: &Counts) -> f64 {
+    counts.mean_intensity().ln()
+}
+
+fn assemble(
+    counts: &Counts,
+    options: &LgcpOptions,
+    structure: Structure,
+    hyperparameters: Hyperparameters,
+    note: String,
+) -> Result<Model> {
+    let grid = counts.grid();
     let area = grid.cell_area();
     let exposure: Vec<f64> = counts
         .exposure()
@@ -42,40 +101,46 @@ pub fn lgcp(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
     let values =
         counts.counts().iter().zip(&exposure).map(|(&y, &e)| if e > 0.0 { y } else { 0.0 });
     let likelihood = PoissonLog::new(values.collect(), exposure.clone())?;
-    let spectral = Spectral::with_sides(
-        grid.rows(),
-        grid.columns(),
-        grid.cell(),
-        options.kernel,
-        allowed_ranges(&hyperparameters),
-        options.sides,
-    )?;
-    let note = embedding_note(&spectral, &hyperparameters);
-    let model =
-        Model::new("lgcp", Structure::Spectral(spectral), Arc::new(likelihood), hyperparameters)?
-            .reporting_mean()
-            .with_note(note);
+    let model = Model::new("lgcp", structure, Arc::new(likelihood), hyperparameters)?
+        .reporting_mean()
+        .with_note(note);
     // A field of unit variance and a tenth of the map: far from white noise and from a constant.
     let side = grid.cell() * grid.rows().max(grid.columns()) as f64;
     let (sigma, range) = (0.0, (0.1 * side).ln());
-    match options.mu {
-        Some(mu) if mu.is_finite() => Ok(model.with_offset(mu).with_start(&[sigma, range])),
-        Some(mu) => Err(Error::input(
-            "--mu",
-            "a finite number",
-            format!("{mu}"),
-            "leave it out to learn it",
-        )),
-        None => model
-            .with_mean(MeanTerm { hyperparameter: 2, scale: 1.0, column: Column::Constant })
-            .map(|model| model.with_start(&[sigma, range, rate.ln() - 0.5])),
+    let mut start = vec![sigma, range];
+    let mut model = match options.mu {
+        Some(mu) if mu.is_finite() => model.with_offset(mu),
+        Some(mu) => {
+            let remedy = "leave it out to learn it";
+            return Err(Error::input("--mu", "a finite number", format!("{mu}"), remedy));
+        }
+        None => {
+            start.push(log_rate(counts) - 0.5);
+            model.with_mean(MeanTerm { hyperparameter: 2, scale: 1.0, column: Column::Constant })?
+        }
+    };
+    for covariate in &options.covariates {
+        let column = Column::Values(covariate.values().to_vec());
+        model = model
+            .with_mean(MeanTerm { hyperparameter: start.len(), scale: 1.0, column })?
+            .with_derived(
+                format!("{}_per_unit", covariate.name()),
+                start.len(),
+                1.0 / covariate.sd(),
+            )
+            .with_note(covariate_note(covariate));
+        start.push(0.0);
     }
+    Ok(model.with_start(&start))
 }
 
-/// Area × exposure over the observed cells.
-fn total_exposure(counts: &Counts) -> f64 {
-    let observed = counts.exposure().iter().zip(counts.observed());
-    observed.map(|(e, &seen)| if seen { *e } else { 0.0 }).sum::<f64>() * counts.grid().cell_area()
+/// How the two scales of a coefficient belong together.
+fn covariate_note(covariate: &Covariate) -> String {
+    let (name, mean, sd) = (covariate.name(), covariate.mean(), covariate.sd());
+    format!(
+        "{name} has mean {mean:.4} and standard deviation {sd:.4} over the window; its coefficient is the change of the log \
+         intensity per standard deviation, {name}_per_unit the same per original unit; mu is at its mean"
+    )
 }
 
 /// sigma, range and, unless it is fixed, mu with their priors.
@@ -96,6 +161,11 @@ fn hyperparameters(
         // Centred on the log of the mean intensity: wide enough (a factor e⁵ either way) to say nothing more.
         let mu = Distribution::Normal { mean: log_rate, sd: 5.0 };
         all.push(Hyperparameter::new("mu", Scale::Linear(1.0), mu)?);
+    }
+    for covariate in &options.covariates {
+        // A factor of e^2 either way for one standard deviation of a covariate is already a strong effect.
+        let coefficient = Distribution::Normal { mean: 0.0, sd: 2.0 };
+        all.push(Hyperparameter::new(covariate.name(), Scale::Linear(1.0), coefficient)?);
     }
     let mut all = Hyperparameters::new(all);
     for prior in &options.priors {

@@ -3,7 +3,8 @@
 //! Errors of a trajectory cost acceptance and nothing else, because the Metropolis decision looks at its ends. Errors of the energies
 //! at the ends change what is sampled. So both ends of some trajectories are fetched, and their difference in H is compared.
 
-use super::transition::{DIVERGENT, Info, Kernel};
+use super::transition::{Info, Kernel};
+use crate::baseline::DIVERGENT;
 use crate::coordinates::Coordinates;
 use crate::error::Result;
 use crate::hamiltonian::{LatentMass, MassKind, Target};

@@ -75,3 +75,30 @@ fn re_embed(model: &Model, smaller: Spectral, longest: f64) -> Model {
     );
     model.embedded_in(smaller).with_note(note)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::structure::Kernel;
+
+    #[test]
+    fn short_ranges_get_a_margin_and_long_ones_keep_the_torus() {
+        let open = (0.0, f64::INFINITY);
+        let field = Spectral::new(64, 64, 1.0 / 64.0, Kernel::Exponential, open).unwrap();
+        let small = shrink(&field, 0.04).unwrap();
+        assert!(small.torus().p1 < 96, "{:?}", small.torus());
+        assert!(small.window_error(0.04) <= TOLERANCE);
+        let smaller = field.with_margin(0.5 * (small.torus().p1 as f64 / 64.0 - 1.0));
+        assert!(smaller.window_error(0.04) > TOLERANCE, "no smaller than it must be");
+        assert!(!small.can_shrink());
+        assert!(shrink(&field, 0.2).is_none(), "a long range needs the whole torus");
+    }
+
+    #[test]
+    fn what_is_likely_lies_beyond_every_draw() {
+        let draws = [0.02, 0.03, 0.025, 0.028, 0.022];
+        assert!(likely(&draws) > 0.03 && likely(&draws) < 0.1);
+        let same = likely(&[0.05; 5]);
+        assert!((same / 0.05 - (DEVIATIONS * LEAST_DEVIATION).exp()).abs() < 1e-12);
+    }
+}

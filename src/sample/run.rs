@@ -1,11 +1,12 @@
 //! Runs all chains of a fit and gathers what they recorded: on the CPU each on its own thread, on a GPU all in lockstep.
 
 use super::audit::{Auditor, EnergyAudit};
+use super::information::{Share, information};
 use super::pilot::settle_torus;
-use super::settings::{CoordinateChoice, MassChoice, Settings};
+use super::settings::{CoordinateChoice, MassChoice, Method, Settings};
 use super::start::start;
 use super::transition::{Info, Kernel, Tuning};
-use super::warmup::{Adapter, Goals, information};
+use super::warmup::{Adapter, Goals};
 use crate::coordinates::Coordinates;
 use crate::draws::{ChainDraws, FieldDraws, FieldPlan};
 use crate::error::{Error, Result};
@@ -56,6 +57,9 @@ pub struct Fit {
 /// Fits a model: warms up and draws from its posterior, all chains in parallel.
 pub fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progress) -> Result<Fit> {
     settings.check()?;
+    if settings.method != Method::Sshmc {
+        return super::rivals::run(model, settings, progress);
+    }
     let (model, pilot) = if settings.small_torus && settings.learns() && may_shrink(model, settings)
     {
         settle_torus(model)?
@@ -63,10 +67,7 @@ pub fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progress) -> 
         (model.clone(), 0)
     };
     let plan = Plan::new(&model, settings)?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(settings.threads.unwrap_or(0))
-        .build()
-        .map_err(|e| Error::Numeric(format!("cannot start threads: {e}")))?;
+    let pool = pool(settings)?;
     let ids: Vec<u32> = (0..settings.chains).map(|c| settings.first_chain + c).collect();
     // A GPU computes all chains together; on the CPU each has a thread, and nothing to do with the others.
     let size = if settings.device.is_gpu() { ids.len() } else { 1 };
@@ -90,6 +91,14 @@ pub fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progress) -> 
     })
 }
 
+/// As many threads as the settings ask for.
+pub(super) fn pool(settings: &Settings) -> Result<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(settings.threads.unwrap_or(0))
+        .build()
+        .map_err(|e| Error::Numeric(format!("cannot start threads: {e}")))
+}
+
 /// What all chains of a run share.
 pub(super) struct Plan<'a> {
     model: &'a Arc<Model>,
@@ -99,7 +108,7 @@ pub(super) struct Plan<'a> {
     integrator: Integrator,
     tuning: Tuning,
     /// Share of the information that coordinates learn; none if they are fixed.
-    learn: Option<f64>,
+    learn: Option<Share>,
     field: FieldPlan,
     name: &'static str,
 }
@@ -129,10 +138,14 @@ impl<'a> Plan<'a> {
             jitter: settings.jitter,
             careful: 0.0,
             most_steps: settings.most_steps,
+            steps: settings.steps,
         };
         let (chains, draws) = (settings.chains as usize, settings.draws as usize);
-        let field =
+        let mut field =
             FieldPlan::new(model.structure().sites(), chains, draws, field_memory(settings));
+        if let Some(levels) = &settings.exceed {
+            field = field.with_exponential(levels);
+        }
         let name = if learn.is_some() { "informed" } else { coordinates.name() };
         Ok(Self { model, settings, coordinates, mass, integrator, tuning, learn, field, name })
     }
@@ -261,20 +274,12 @@ impl<'a> Plan<'a> {
     /// A record with room for every draw.
     fn empty(&self, b: usize, id: u32, kernel: &Kernel, warmup_seconds: f64) -> ChainDraws {
         let draws = self.settings.draws as usize;
-        let room = || Vec::with_capacity(draws);
         ChainDraws {
-            chain: id,
-            parameters: (0..self.model.hyperparameters().len()).map(|_| room()).collect(),
-            energy: room(),
-            acceptance: room(),
-            steps: Vec::with_capacity(draws),
-            divergent: Vec::with_capacity(draws),
-            field: FieldDraws::new(&self.field, 0),
             step_size: kernel.tuning[b].step,
             warmup_gradients: kernel.system.latents.gradients(b),
-            gradients: 0,
+            field: FieldDraws::new(&self.field, 0),
             warmup_seconds,
-            seconds: 0.0,
+            ..ChainDraws::new(id, self.model.hyperparameters().len(), &self.field, draws)
         }
     }
 }
@@ -293,7 +298,7 @@ fn check_finite(ids: &[u32], kernel: &Kernel) -> Result<()> {
     }
 }
 
-fn record(draws: &mut ChainDraws, info: &Info, values: &[f64]) {
+pub(super) fn record(draws: &mut ChainDraws, info: &Info, values: &[f64]) {
     draws.parameters.iter_mut().zip(values).for_each(|(d, &v)| d.push(v));
     draws.energy.push(info.energy);
     draws.acceptance.push(info.acceptance);
@@ -314,7 +319,7 @@ const FIELD_MEMORY: usize = 256 << 20;
 /// Sites whose draws leave a GPU unless the user asks for more: enough to diagnose the field by.
 const GPU_SITES: usize = 1024;
 
-fn field_memory(settings: &Settings) -> usize {
+pub(super) fn field_memory(settings: &Settings) -> usize {
     let few = 4 * GPU_SITES * settings.chains as usize * settings.draws as usize;
     let own = if settings.device.is_gpu() { FIELD_MEMORY.min(few) } else { FIELD_MEMORY };
     settings.field_memory.unwrap_or(own)
@@ -334,18 +339,12 @@ fn is_grid(model: &Model) -> bool {
     matches!(model.structure(), Structure::Spectral(_))
 }
 
-/// Share of the likelihood's information that coordinates take. On a grid less than all: where the torus has no data the
-/// coordinates had better be the prior's.
-fn information_share(model: &Model) -> f64 {
-    match model.structure() {
-        Structure::Spectral(spectral) => (0.8 * spectral.torus().observed()).min(0.5),
-        _ => 1.0,
-    }
-}
-
 /// The coordinates to start in, and the share of information to learn if they are to be learnt.
-fn choose_coordinates(model: &Model, settings: &Settings) -> (Coordinates, Option<f64>) {
-    let share = settings.information_share.unwrap_or_else(|| information_share(model));
+pub(super) fn choose_coordinates(
+    model: &Model,
+    settings: &Settings,
+) -> (Coordinates, Option<Share>) {
+    let share = settings.information_share.map_or(Share::Chosen, Share::Fixed);
     match settings.coordinates {
         CoordinateChoice::Centred => (Coordinates::Centred, None),
         CoordinateChoice::Whitened => (Coordinates::whitened(), None),
@@ -357,15 +356,22 @@ fn choose_coordinates(model: &Model, settings: &Settings) -> (Coordinates, Optio
     }
 }
 
-fn choose_mass(model: &Model, settings: &Settings, coordinates: &Coordinates) -> MassKind {
+pub(super) fn choose_mass(
+    model: &Model,
+    settings: &Settings,
+    coordinates: &Coordinates,
+) -> MassKind {
     match (settings.mass, coordinates) {
         (MassChoice::Identity, _) => MassKind::Identity,
         (MassChoice::Auto, Coordinates::Informed { .. }) => MassKind::Identity,
         (MassChoice::Auto, Coordinates::Centred) | (MassChoice::Prior, _) => {
             MassKind::Precision(Information::NONE)
         }
-        (MassChoice::PriorPlusInformation, _) => {
-            MassKind::Precision(information(model, &model.start_predictor(), &model.start(), 1.0))
-        }
+        (MassChoice::PriorPlusInformation, _) => MassKind::Precision(information(
+            model,
+            &model.start_predictor(),
+            &model.start(),
+            Share::Fixed(1.0),
+        )),
     }
 }

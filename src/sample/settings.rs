@@ -4,6 +4,38 @@ use crate::device::{Device, Flow};
 use crate::error::{Error, Result};
 use crate::integrate::Integrator;
 
+/// How to sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// Semi-separable Hamiltonian Monte Carlo.
+    #[default]
+    Sshmc,
+    /// Standard HMC on latents and hyperparameters together.
+    Hmc,
+    /// HMC on latents and hyperparameters in turns.
+    HmcGibbs,
+    /// Riemannian manifold HMC in turns, with Fisher metrics.
+    RmhmcGibbs,
+    /// Riemannian manifold HMC on everything together, with the SoftAbs metric; small models only.
+    RmhmcSoftAbs,
+    /// The No-U-Turn sampler.
+    Nuts,
+}
+
+impl Method {
+    /// The name a user types.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Sshmc => "sshmc",
+            Method::Hmc => "hmc",
+            Method::HmcGibbs => "hmc-gibbs",
+            Method::RmhmcGibbs => "rmhmc-gibbs",
+            Method::RmhmcSoftAbs => "rmhmc-softabs",
+            Method::Nuts => "nuts",
+        }
+    }
+}
+
 /// Which coordinates to sample in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CoordinateChoice {
@@ -49,17 +81,23 @@ pub struct Settings {
     pub threads: Option<usize>,
     /// Where the latents are computed.
     pub device: Device,
+    /// How to sample.
+    pub method: Method,
     /// Coordinates of the latents.
     pub coordinates: CoordinateChoice,
     /// Mass of the latents.
     pub mass: MassChoice,
     /// Integrator; none: the joint one where the masses are constant, ABLA otherwise.
     pub integrator: Option<Integrator>,
+    /// Steps of each trajectory, or of the latents' turn where they take turns; none: as many as its length asks for.
+    pub steps: Option<u32>,
+    /// Steps of the hyperparameters' turn where they take turns; none: chosen.
+    pub hyper_steps: Option<u32>,
     /// Mean length of a trajectory in units where the standardised posterior has frequency one; none: chosen.
     pub path: Option<f64>,
     /// How fast standardised hyperparameters move compared with standardised latents; none: chosen.
     pub hyper_speed: Option<f64>,
-    /// Trajectory lengths vary by this share either way.
+    /// Trajectory lengths vary by this share either way; where the number of steps is fixed, their size by up to it.
     pub jitter: f64,
     /// Acceptance probability the step size is tuned to.
     pub acceptance: f64,
@@ -70,6 +108,9 @@ pub struct Settings {
     /// Memory for field draws kept for diagnosis, in bytes over all chains; none: 256 MiB, and on a GPU, where draws would have to
     /// travel, at most 1024 sites.
     pub field_memory: Option<usize>,
+    /// Levels whose exceedance by the exponential of the field is counted, over every draw, with its moments; none: that
+    /// exponential means nothing.
+    pub exceed: Option<Vec<f64>>,
     /// Whether a field on a grid may be put into a smaller torus if a pilot run shows that its range is short.
     pub small_torus: bool,
     /// Share of the likelihood's mean information that informed coordinates take; none: chosen.
@@ -86,9 +127,12 @@ impl Default for Settings {
             seed: 1,
             threads: None,
             device: Device::cpu(),
+            method: Method::Sshmc,
             coordinates: CoordinateChoice::Auto,
             mass: MassChoice::Auto,
             integrator: None,
+            steps: None,
+            hyper_steps: None,
             path: None,
             hyper_speed: None,
             jitter: 0.5,
@@ -96,6 +140,7 @@ impl Default for Settings {
             tilt: true,
             most_steps: 1000,
             field_memory: None,
+            exceed: None,
             small_torus: true,
             information_share: None,
         }
@@ -119,6 +164,8 @@ impl Settings {
         at_least_one("chains", self.chains)?;
         at_least_one("draws", self.draws)?;
         at_least_one("most-steps", self.most_steps)?;
+        at_least_one("steps", self.steps.unwrap_or(1))?;
+        at_least_one("hyper-steps", self.hyper_steps.unwrap_or(1))?;
         if self.threads == Some(0) {
             at_least_one("threads", 0)?;
         }

@@ -1,10 +1,8 @@
 //! Makes one Markov transition on every chain of a batch: fresh momenta, a trajectory, and Metropolis on the joint H.
 
+use crate::baseline::{DIVERGENT, shortened};
 use crate::integrate::{Integrator, Steps, System};
 use crate::random::{Purpose, Stream};
-
-/// An energy error beyond this is a divergence: the integrator, not the posterior, decided.
-pub const DIVERGENT: f64 = 1000.0;
 
 /// Careful trajectories take steps this much smaller, and go as much less far: where the posterior is stiffer than where the
 /// step size was learnt, a chain would otherwise sit still for long.
@@ -25,6 +23,8 @@ pub struct Tuning {
     pub careful: f64,
     /// Most steps a trajectory may have.
     pub most_steps: u32,
+    /// Steps of every trajectory, whatever their size; none: as many as the length asks for.
+    pub steps: Option<u32>,
 }
 
 /// What a reader may want to know of a transition.
@@ -141,6 +141,11 @@ impl Kernel {
             let stream = Stream::new(self.seed, id, transition, Purpose::Jitter);
             let u = stream.uniform(0);
             let length = tuning.path * (1.0 + tuning.jitter * (2.0 * u - 1.0));
+            if let Some(steps) = tuning.steps {
+                self.counts[b] = steps;
+                self.sizes[b] = shortened(tuning.step, tuning.jitter, u);
+                continue;
+            }
             let count = (length / tuning.step).round();
             self.counts[b] = (count.max(1.0) as u32).min(tuning.most_steps);
             self.sizes[b] = tuning.step.min(length / f64::from(self.counts[b]));

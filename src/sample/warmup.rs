@@ -5,15 +5,16 @@
 //! hyperparameter draws and the coordinates' shift q the one that would have centred its latents. Nothing is learnt
 //! from other chains, so a chain's draws do not depend on which others run beside it; nothing is learnt after warm-up.
 
+use super::information::{Share, information};
 use super::step_size::DualAveraging;
 use super::transition::{Info, Kernel, Tuning};
 use crate::coordinates::Coordinates;
 use crate::error::Result;
+use crate::hamiltonian::Target;
 use crate::integrate::{HyperMetric, Integrator};
-use crate::likelihood::Curvature;
 use crate::model::Model;
 use crate::numeric::axpy;
-use crate::structure::{Information, Structure};
+use crate::structure::Information;
 use nalgebra::{DMatrix, DVector};
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ pub(crate) struct Goals {
     /// Whether latents and hyperparameters have step sizes of their own.
     pub(crate) blocks: bool,
     /// The share of the likelihood's information that coordinates learn; none if they are fixed.
-    pub(crate) share: Option<f64>,
+    pub(crate) share: Option<Share>,
     /// Whether latents learn to follow the hyperparameters.
     pub(crate) tilt: bool,
 }
@@ -56,11 +57,13 @@ pub(crate) struct Goals {
 pub(crate) struct Adapter {
     chain: usize,
     model: Arc<Model>,
-    share: Option<f64>,
+    share: Option<Share>,
     tilt: bool,
     speed: f64,
     target: f64,
     most_steps: u32,
+    /// Whether trajectories have a fixed number of steps, as a method that is compared has.
+    fixed: bool,
     /// Whether the hyperparameters' posterior is narrow enough for what was learnt at its centre to hold throughout.
     narrow: bool,
     windows: Vec<u32>,
@@ -72,7 +75,7 @@ pub(crate) struct Adapter {
 }
 
 /// Accumulates the mean latents and the mean likelihood gradient over a window.
-struct FieldLearner {
+pub(super) struct FieldLearner {
     x: Vec<f64>,
     g: Vec<f64>,
     eta: Vec<f64>,
@@ -90,7 +93,7 @@ struct FieldLearner {
 }
 
 impl FieldLearner {
-    fn new(n: usize, sites: usize) -> Self {
+    pub(super) fn new(n: usize, sites: usize) -> Self {
         Self {
             x: vec![0.0; n],
             g: vec![0.0; n],
@@ -117,6 +120,19 @@ impl FieldLearner {
             kernel.system.latents.predictor(chain, &mut self.eta);
             self.seen = true;
         }
+        self.add(phi);
+    }
+
+    /// Adds the point a target was last evaluated at.
+    pub(super) fn observe(&mut self, target: &mut Target, z: &[f64], by_z: &[f64], phi: &[f64]) {
+        target.latents_and_score(z, by_z, &mut self.x, &mut self.g);
+        self.eta.copy_from_slice(target.predictor());
+        self.seen = true;
+        self.add(phi);
+    }
+
+    /// Counts the point that was seen last.
+    fn add(&mut self, phi: &[f64]) {
         if !self.seen {
             return;
         }
@@ -147,6 +163,21 @@ impl FieldLearner {
         }
     }
 
+    /// The coordinates that would have centred the latents seen, with a share of the likelihood's information; none if none
+    /// were seen.
+    pub(super) fn coordinates(
+        &self,
+        model: &Model,
+        phi: &[f64],
+        share: Share,
+    ) -> Option<Coordinates> {
+        (self.count > 0.0).then(|| {
+            let information = information(model, &self.mean_eta, phi, share);
+            let shift = Some(Arc::new(self.shift(&information)));
+            Coordinates::Informed { information, shift }
+        })
+    }
+
     /// q = K x̄ − ḡ, with g = −∇ log p.
     fn shift(&self, information: &Information) -> Vec<f64> {
         let mut q = information.times(&self.mean_x);
@@ -154,7 +185,7 @@ impl FieldLearner {
         q
     }
 
-    fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.next = 4.0;
         self.snapshots.clear();
         self.count = 0.0;
@@ -175,6 +206,7 @@ impl Adapter {
             speed: goals.start.ratio,
             target,
             most_steps: goals.start.most_steps,
+            fixed: goals.start.steps.is_some(),
             narrow: true,
             windows: windows(goals.warmup),
             last: goals.warmup,
@@ -229,7 +261,7 @@ impl Adapter {
             if let Some(field) = &mut self.field {
                 field.restart();
             }
-            self.latents.aim(if self.narrow {
+            self.latents.aim(if self.narrow || self.fixed {
                 self.target
             } else {
                 self.target.max(ACCEPTANCE_WIDE)
@@ -281,13 +313,12 @@ impl Adapter {
 
     /// The coordinates become those the window's latents suggest. True if they changed.
     fn learn_coordinates(&mut self, kernel: &mut Kernel, phi: &[f64]) -> Result<bool> {
-        let Some(field) = &mut self.field else { return Ok(false) };
-        let Some(share) = self.share.filter(|_| field.count > 0.0) else { return Ok(false) };
+        let (Some(field), Some(share)) = (&mut self.field, self.share) else { return Ok(false) };
         field.fetch(kernel, self.chain);
         let centre = kernel.system.metrics[self.chain].centre();
-        let information = information(&self.model, &field.mean_eta, centre, share);
-        let shift = Some(Arc::new(field.shift(&information)));
-        let coordinates = Coordinates::Informed { information, shift };
+        let Some(coordinates) = field.coordinates(&self.model, centre, share) else {
+            return Ok(false);
+        };
         kernel.system.latents.change(self.chain, &coordinates, phi)?;
         Ok(true)
     }
@@ -306,7 +337,7 @@ impl Adapter {
 }
 
 /// The transitions after which windows end.
-fn windows(warmup: u32) -> Vec<u32> {
+pub(super) fn windows(warmup: u32) -> Vec<u32> {
     if warmup < 40 {
         return Vec::new();
     }
@@ -321,32 +352,6 @@ fn windows(warmup: u32) -> Vec<u32> {
     }
     ends.push(last);
     ends
-}
-
-/// The information coordinates take at predictor values η and hyperparameters φ: a share of the likelihood's mean curvature.
-///
-/// On a grid only the window is observed, but κ applies to the whole torus. Where κ far exceeds the prior precision of the field's
-/// smoothest mode the unobserved part gets a scale that depends on φ, and mixing suffers, so κ stays below twice that where a
-/// quarter of the torus is observed, and may grow with the square of the odds of being observed.
-pub(crate) fn information(model: &Model, eta: &[f64], phi: &[f64], share: f64) -> Information {
-    match (model.likelihood().curvature(eta), model.structure()) {
-        (Curvature::Blocks(blocks), Structure::Groups(_)) => Information::Blocks(Arc::new(blocks)),
-        (Curvature::Blocks(_), _) => Information::NONE,
-        (Curvature::Sites(sites), structure) => {
-            let mean = sites.iter().sum::<f64>() / sites.len().max(1) as f64;
-            let limit = match structure {
-                Structure::Spectral(spectral) => {
-                    let (mut w, mut dw) = (phi.to_vec(), phi.to_vec());
-                    model.hyperparameters().working(phi, &mut w, &mut dw);
-                    let observed = spectral.torus().observed();
-                    let ratio = 3.0 * observed / (1.0 - observed).max(0.05);
-                    2.0 * ratio * ratio / spectral.largest_variance(&w)
-                }
-                _ => f64::INFINITY,
-            };
-            Information::Scalar((share * mean).min(limit))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -112,10 +112,36 @@ impl Process {
         }
     }
 
+    /// ρ.
     pub(crate) fn rho(&self) -> f64 {
         self.powers[0]
     }
 
+    /// s.
+    pub(crate) fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// g.
+    pub(crate) fn first(&self) -> f64 {
+        self.first
+    }
+
+    /// log|V| of n sites.
+    pub(crate) fn log_det(&self, n: usize) -> f64 {
+        2.0 * ((n - 1) as f64 * self.log_scale + self.log_first)
+    }
+
+    /// Writes derivatives in w, given those in ρ, log s and log g.
+    pub(crate) fn chain_rule(&self, [rho, log_scale, log_first]: [f64; 3], out: &mut [f64]) {
+        for (k, out) in out.iter_mut().enumerate() {
+            *out = self.rho_gradient[k] * rho
+                + self.log_scale_gradient[k] * log_scale
+                + self.log_first_gradient[k] * log_first;
+        }
+    }
+
+    /// Whether all of it is finite and the variances are positive.
     pub(crate) fn usable(&self) -> bool {
         let positive = self.proper && self.scale > 0.0 && self.first > 0.0;
         let gradients = [self.rho_gradient, self.log_scale_gradient, self.log_first_gradient];
@@ -136,7 +162,7 @@ impl Process {
     /// Four values at a time: their own part does not wait for the carry, so the chain of dependent operations that
     /// bounds a recursion's speed is a quarter as long.
     #[inline(always)]
-    fn scan(
+    pub(crate) fn scan(
         &self,
         mut carry: f64,
         count: usize,
@@ -198,15 +224,11 @@ impl Factor for Ar1Factor {
     }
 
     fn log_det(&self) -> f64 {
-        2.0 * ((self.dim() - 1) as f64 * self.process.log_scale + self.process.log_first)
+        self.process.log_det(self.dim())
     }
 
     fn log_det_gradient(&self, out: &mut [f64]) {
-        let steps = (self.dim() - 1) as f64;
-        for (k, out) in out.iter_mut().enumerate() {
-            *out = 2.0
-                * (steps * self.process.log_scale_gradient[k] + self.process.log_first_gradient[k]);
-        }
+        self.process.chain_rule([0.0, 2.0 * (self.dim() - 1) as f64, 2.0], out);
     }
 
     fn apply(&mut self, z: &[f64], out: &mut [f64]) {
@@ -260,11 +282,7 @@ impl Factor for Ar1Factor {
         let rho = by_rho.iter().sum::<f64>();
         let log_scale = process.scale * by_scale.iter().sum::<f64>();
         let log_first = (a[0] + process.rho() * adjoint) * path[0];
-        for (k, out) in out.iter_mut().enumerate() {
-            *out = process.rho_gradient[k] * rho
-                + process.log_scale_gradient[k] * log_scale
-                + process.log_first_gradient[k] * log_first;
-        }
+        process.chain_rule([rho, log_scale, log_first], out);
     }
 
     fn information(&self, v: &[f64], out: &mut [f64]) {

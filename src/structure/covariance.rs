@@ -1,5 +1,7 @@
 //! Gives a dense covariance and its derivatives entry by entry.
 
+use super::Fisher;
+use super::triangular::{cholesky, divide_both_sides};
 use crate::error::{Error, Result};
 use nalgebra::DMatrix;
 use std::fmt::Debug;
@@ -17,6 +19,17 @@ pub trait Covariance: Debug + Send + Sync {
 
     /// Writes every entry of ∂Σ(w)/∂w_k.
     fn fill_derivative(&self, w: &[f64], k: usize, out: &mut DMatrix<f64>);
+
+    /// Whether w_k is the log of a standard deviation that multiplies everything, so that ∂Σ/∂w_k = 2Σ: this saves half the work
+    /// of a factor.
+    fn is_log_scale(&self, _k: usize) -> bool {
+        false
+    }
+
+    /// The Fisher information about w in the latents; none if it is not offered or Σ(w) is not positive definite.
+    fn fisher(&self, _w: &[f64]) -> Option<Fisher> {
+        None
+    }
 }
 
 /// σ² exp(−distance/ℓ) between points of the plane; w = (log σ, log ℓ).
@@ -77,6 +90,26 @@ impl Covariance for Stationary {
             let reach = distance * rate;
             *out = variance * (-reach).exp() * if k == 0 { 2.0 } else { reach };
         });
+    }
+
+    fn is_log_scale(&self, k: usize) -> bool {
+        k == 0
+    }
+
+    fn fisher(&self, w: &[f64]) -> Option<Fisher> {
+        let rate = (-w[1]).exp();
+        // R = e^{−u} with u = distance/ℓ; in log ℓ its derivatives are u e^{−u} and (u² − u)e^{−u}.
+        let entries = |f: fn(f64) -> f64| self.distances.map(|d| f(d * rate) * (-d * rate).exp());
+        let mut root = entries(|_| 1.0);
+        if !cholesky(&mut root) {
+            return None;
+        }
+        let a = divide_both_sides(&root, entries(|u| u));
+        let b = divide_both_sides(&root, entries(|u| u * (u - 1.0)));
+        let squared = &a * &a;
+        let traces =
+            [a.trace(), squared.trace(), b.trace() - squared.trace(), a.dot(&b) - squared.dot(&a)];
+        Some(Fisher::of_scaled(self.dim() as f64, traces))
     }
 }
 

@@ -41,6 +41,11 @@ impl Dense {
         Ok(Dense { covariance })
     }
 
+    /// The covariance.
+    pub fn covariance(&self) -> &dyn Covariance {
+        self.covariance.as_ref()
+    }
+
     /// Number of latents.
     pub fn dim(&self) -> usize {
         self.covariance.dim()
@@ -99,8 +104,14 @@ impl DenseFactor {
         }
         for (k, relative) in self.relative.iter_mut().enumerate() {
             let mut work = std::mem::replace(relative, DMatrix::zeros(0, 0));
-            self.covariance.fill_derivative(w, k, &mut work);
-            work = divide_both_sides(&l, work);
+            if self.covariance.is_log_scale(k) {
+                // L⁻¹(2Σ)L⁻ᵀ.
+                work.fill_with_identity();
+                work *= 2.0;
+            } else {
+                self.covariance.fill_derivative(w, k, &mut work);
+                work = divide_both_sides(&l, work);
+            }
             if let Some(inner) = &inner {
                 reverse(&mut work);
                 work = divide_both_sides(inner, work);

@@ -17,6 +17,7 @@
 mod ar1;
 mod covariance;
 mod dense;
+mod fisher;
 mod groups;
 mod spectral;
 mod triangular;
@@ -25,6 +26,7 @@ pub use ar1::Ar1;
 pub(crate) use ar1::Process;
 pub use covariance::{Covariance, Stationary};
 pub use dense::Dense;
+pub use fisher::Fisher;
 pub use groups::Groups;
 pub(crate) use spectral::{
     Eigenvalues, HALF_WIDTH, NODES, Place, Transform, expand, fold, variance,
@@ -71,7 +73,7 @@ impl Information {
     }
 
     /// κ, for a structure that takes nothing else; `who` names it in the error.
-    fn scalar(&self, who: &str) -> Result<f64> {
+    pub(crate) fn scalar(&self, who: &str) -> Result<f64> {
         match self {
             Information::Scalar(kappa) if *kappa >= 0.0 && kappa.is_finite() => Ok(*kappa),
             Information::Scalar(kappa) => Err(Error::input(

@@ -84,8 +84,15 @@ fn while_hyperparameters_are_frozen_nothing_returns() {
     let world = named("30 x 21");
     let mut system = system(&device, &world, true);
     system.evaluate();
-    let tuning =
-        Tuning { step: 0.01, ratio: 1.0, path: 0.04, jitter: 0.0, careful: 0.0, most_steps: 100 };
+    let tuning = Tuning {
+        step: 0.01,
+        ratio: 1.0,
+        path: 0.04,
+        jitter: 0.0,
+        careful: 0.0,
+        most_steps: 100,
+        steps: None,
+    };
     let mut kernel = Kernel::new(system, ABLA, tuning, 5, world.ids().collect());
     let mut info = vec![Info::default(); world.chains as usize];
     kernel.transition(0, &mut info);

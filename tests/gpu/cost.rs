@@ -42,8 +42,15 @@ fn kernel(device: &Device, world: &World, integrator: Integrator) -> Kernel {
         .collect();
     let mut system = System::new(latents, metrics, phi);
     system.evaluate();
-    let tuning =
-        Tuning { step: 0.02, ratio: 1.0, path: 0.1, jitter: 0.0, careful: 0.0, most_steps: 100 };
+    let tuning = Tuning {
+        step: 0.02,
+        ratio: 1.0,
+        path: 0.1,
+        jitter: 0.0,
+        careful: 0.0,
+        most_steps: 100,
+        steps: None,
+    };
     Kernel::new(system, integrator, tuning, 1, world.ids().collect())
 }
 

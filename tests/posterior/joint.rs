@@ -30,8 +30,15 @@ struct Way {
 }
 
 /// Short steps: a few rich cells are steep, and a step too long for them makes the chain stick there.
-const TUNING: Tuning =
-    Tuning { step: 0.2, ratio: 1.0, path: 1.5, jitter: 0.3, careful: 0.0, most_steps: 100 };
+const TUNING: Tuning = Tuning {
+    step: 0.2,
+    ratio: 1.0,
+    path: 1.5,
+    jitter: 0.3,
+    careful: 0.0,
+    most_steps: 100,
+    steps: None,
+};
 
 fn ways(world: &World) -> Vec<Way> {
     let prior = MassKind::Precision(Information::NONE);
@@ -128,6 +135,17 @@ fn successive(world: &World, way: &Way, chains: u32, length: u32) -> (Vec<Vec<Ve
 /// Geweke's test against independent draws whose hyperparameters come from `priors`.
 fn geweke(world: &World, way: &Way, priors: &Hyperparameters) -> Result<(), String> {
     let (paths, moved) = successive(world, way, 4, 4000);
+    compare(world, way.name, &paths, moved, priors)
+}
+
+/// Compares the moments of paths with those of independent draws.
+pub(crate) fn compare(
+    world: &World,
+    way: &str,
+    paths: &[Vec<Vec<f64>>],
+    moved: f64,
+    priors: &Hyperparameters,
+) -> Result<(), String> {
     let draws: Vec<Vec<f64>> = (0..40_000)
         .map(|i| {
             let draw = world.draw(priors, &mut Stream::new(5, 0, i, Purpose::Prior).rng());
@@ -145,7 +163,7 @@ fn geweke(world: &World, way: &Way, priors: &Hyperparameters) -> Result<(), Stri
             mean_score(format!("statistic {k}"), &series, mean, error)
         })
         .collect();
-    let name = format!("{}, {}", world.case.name, way.name);
+    let name = format!("{}, {way}", world.case.name);
     let worst = judge(&name, &scores)?;
     println!("Geweke, {name}: largest |z| {worst:.2} of {}, {moved:.2} accepted", scores.len());
     Ok(())
@@ -159,7 +177,7 @@ fn spoilt(world: &World, prior: &str) -> Hyperparameters {
 }
 
 /// A prior tilted by e^w, as if a Jacobian were counted once too often: normal means move by the variance.
-fn without_jacobian(world: &World) -> Hyperparameters {
+pub(crate) fn without_jacobian(world: &World) -> Hyperparameters {
     let tilted = match world.case.name {
         "lgcp" => "sigma=lognormal(-0.54,0.4)",
         "sv" => "sigma=lognormal(-0.25,0.5)",

@@ -10,4 +10,6 @@ mod conjugate;
 mod determinism;
 mod joint;
 mod references;
+mod rivals;
+mod windows;
 mod world;

@@ -1,6 +1,7 @@
 //! Simulates whole little worlds, hyperparameters, field and data, for tests of the joint distribution.
 
 use crate::common::{Case, ar1_priors, normals};
+use nalgebra::DMatrix;
 use rand_distr::{Distribution, Poisson, StandardNormal};
 use sshmc::likelihood::{
     BernoulliLogit, Curvature, Likelihood, Nothing, PoissonLog, StochasticVolatility,
@@ -13,7 +14,35 @@ use std::sync::{Arc, RwLock};
 
 /// Data that change under a model that stays.
 #[derive(Debug)]
-pub(crate) struct Changing(RwLock<Arc<dyn Likelihood>>);
+pub(crate) struct Changing(Arc<RwLock<Arc<dyn Likelihood>>>);
+
+/// One group of them.
+#[derive(Debug)]
+struct ChangingPart {
+    whole: Arc<RwLock<Arc<dyn Likelihood>>>,
+    group: usize,
+}
+
+impl ChangingPart {
+    fn now(&self) -> Arc<dyn Likelihood> {
+        self.whole.read().unwrap().part(self.group).unwrap()
+    }
+}
+
+impl Likelihood for ChangingPart {
+    fn sites(&self) -> usize {
+        self.now().sites()
+    }
+    fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
+        self.now().evaluate(eta, gradient)
+    }
+    fn curvature(&self, eta: &[f64]) -> Curvature {
+        self.now().curvature(eta)
+    }
+    fn curvature_gradient(&self, eta: &[f64], weights: &[DMatrix<f64>], out: &mut [f64]) -> bool {
+        self.now().curvature_gradient(eta, weights, out)
+    }
+}
 
 impl Likelihood for Changing {
     fn sites(&self) -> usize {
@@ -24,6 +53,13 @@ impl Likelihood for Changing {
     }
     fn curvature(&self, eta: &[f64]) -> Curvature {
         self.0.read().unwrap().curvature(eta)
+    }
+    fn curvature_gradient(&self, eta: &[f64], weights: &[DMatrix<f64>], out: &mut [f64]) -> bool {
+        self.0.read().unwrap().curvature_gradient(eta, weights, out)
+    }
+    fn part(&self, group: usize) -> Option<Arc<dyn Likelihood>> {
+        self.0.read().unwrap().part(group)?;
+        Some(Arc::new(ChangingPart { whole: self.0.clone(), group }))
     }
 }
 
@@ -56,7 +92,7 @@ impl World {
         let sites = structure.sites();
         let mut rng = Stream::new(0, 0, 0, Purpose::Data).rng();
         let first = simulate(&vec![0.0; sites], &mut rng).0;
-        let data = Arc::new(Changing(RwLock::new(first)));
+        let data = Arc::new(Changing(Arc::new(RwLock::new(first))));
         let last = priors.len() - 1;
         let mut model = Model::new(name, structure, data.clone(), priors).unwrap();
         if let Some(scale) = mean {

@@ -19,7 +19,7 @@ pub(crate) struct Variant {
 }
 
 /// All variants, the defaults first.
-pub(crate) const VARIANTS: [Variant; 25] = [
+pub(crate) const VARIANTS: [Variant; 26] = [
     variant("auto", "the defaults of `sshmc fit`", |_| ()).quick(),
     variant("whitened", "coordinates standardised by the prior", |s| {
         s.coordinates = CoordinateChoice::Whitened;
@@ -72,6 +72,9 @@ pub(crate) const VARIANTS: [Variant; 25] = [
     variant("whitened-no-tilt", "whitened without the tilt", |s| {
         s.coordinates = CoordinateChoice::Whitened;
         s.tilt = false;
+    }),
+    variant("full-torus", "a torus twice the window, whatever the range", |s| {
+        s.small_torus = false;
     }),
     variant("path-1.2", "trajectories of mean length 1.2", |s| s.path = Some(1.2)),
     variant("path-2", "trajectories of mean length 2", |s| s.path = Some(2.0)),

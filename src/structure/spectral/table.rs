@@ -116,6 +116,31 @@ impl SpectrumTable {
         self.panels.len()
     }
 
+    /// S and its first two derivatives in log ℓ on the quarter spectrum, from the same polynomials; none if ℓ is longer than
+    /// the table reaches. Not meant for inner loops.
+    pub(crate) fn derivatives(&self, log_range: f64) -> Option<[Vec<f64>; 3]> {
+        let n = self.torus.half1() * self.torus.half2();
+        let [mut s, mut first, mut second] = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
+        let width = self.torus.half1();
+        let at = self.at(log_range)?;
+        for k2 in 0..self.torus.half2() {
+            let row = k2 * width..(k2 + 1) * width;
+            at.write_row(k2, &mut s[row.clone()], &mut first[row]);
+        }
+        let Some(Place::Panel { index, t }) = self.locate(log_range) else {
+            return Some([s, first, second]);
+        };
+        let panel = self.panel(index);
+        for (k, second) in second.iter_mut().enumerate() {
+            let block = &panel[k / width * NODES * width..];
+            let term = |j: usize| {
+                (j * (j - 1)) as f64 * block[j * width + k % width] * t.powi(j as i32 - 2)
+            };
+            *second = (2..NODES).map(term).sum::<f64>() / (HALF_WIDTH * HALF_WIDTH);
+        }
+        Some([s, first, second])
+    }
+
     /// Fits the polynomials of one panel.
     fn build(&self, index: usize) -> Vec<f64> {
         let middle = SHORTEST.ln() + (2 * index + 1) as f64 * HALF_WIDTH;

@@ -74,7 +74,7 @@ run cargo clippy --locked --all-targets -- -D warnings
 RUSTDOCFLAGS=-Dwarnings run cargo doc --locked --no-deps
 run cargo test --locked
 # Each bench runs once, to show that it works; `cargo bench` measures.
-run cargo test --locked --bench gradient --bench transition
+run cargo test --locked --bench gradient --bench transition --bench device
 run cargo run --locked --release -- demo --no-open --out "$directory/demo"
 
 step "the demo wrote its results"

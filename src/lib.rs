@@ -33,8 +33,8 @@
 //!   for two frequencies times √2. White noise stays white noise; inner products keep their value.
 //! - **Memory order is row-major**: cell (i, j) of a grid is entry i × columns + j, indices from 0; chain b's hyperparameters
 //!   are entries b·m to (b+1)·m; coefficients come group after group.
-//! - Lengths are in map units, in which the longer side of a grid that comes from counts is 1. Intensities are per unit of map
-//!   area and exposure.
+//! - Lengths are in map units: those of the points' coordinates; the longer side of a grid that comes from counts is 1.
+//!   Intensities are per unit of map area and exposure.
 //! - Likelihoods return −log p up to a constant; potentials are minimised, and gradients are of the potential.
 //! - A divergence is data about a chain, counted and reported; an [`Error`] ends the run.
 //!
@@ -45,6 +45,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`data`] | what is observed, checked once on entry; readers and writers |
+//! | [`spatial`] | pair correlation and clustering scale of point patterns |
 //! | [`prior`] | hyperparameters: names, scales, priors |
 //! | [`structure`] | Σ(w): grid in a torus, AR(1), groups, dense |
 //! | [`likelihood`] | −log p(y given η), gradient, curvature |
@@ -77,6 +78,7 @@ pub mod random;
 pub mod report;
 pub mod sample;
 pub mod simulate;
+pub mod spatial;
 pub mod structure;
 mod vector;
 

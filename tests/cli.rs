@@ -144,12 +144,22 @@ fn the_other_files_have_a_row_for_each_thing_they_list() {
         let draws = lines("hyperparameters.csv");
         assert_eq!(draws[0], format!("chain,draw,{names},energy,acceptance,steps,divergent"));
         assert_eq!(draws.len(), 81);
-        let figure = match model {
-            "lgcp" => "field_mean.svg",
-            "sv" => "volatility.svg",
-            _ => continue,
-        };
-        assert!(lines(figure)[0].starts_with("<svg"));
+        assert_eq!(lines("report.html")[0], "<!doctype html>");
+        match model {
+            "lgcp" => maps_are_written(&directory.path().join("fit/maps")),
+            "sv" => assert!(lines("volatility.svg")[0].starts_with("<svg")),
+            _ => {}
+        }
+    }
+}
+
+/// Every map is there as a picture and as a GeoTIFF.
+fn maps_are_written(folder: &Path) {
+    let names =
+        ["intensity_mean", "intensity_sd", "exceedance_2x", "intensity_q05", "intensity_q95"];
+    for name in names {
+        let read = |kind: &str| fs::read(folder.join(format!("{name}.{kind}"))).expect(name);
+        assert!(read("png").starts_with(b"\x89PNG") && read("tif").starts_with(b"II*"), "{name}");
     }
 }
 

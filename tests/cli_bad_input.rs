@@ -71,7 +71,7 @@ const REFUSED: [(&str, &[&str]); 50] = [
     ("fit funnel --method gibbs", &["gibbs", "sshmc"]),
     ("fit funnel --coordinates polar", &["polar", "auto, centred, whitened, informed"]),
     ("fit lgcp --counts good.csv --mu inf", &["--mu", "finite"]),
-    ("fit lgcp", &["--counts <FILE>"]),
+    ("fit lgcp", &["--points FILE or --counts FILE"]),
     ("fit lgcp --counts good.csv --oput x", &["--oput"]),
     ("fits", &["'fits'", "'fit'"]),
     // Simulations.

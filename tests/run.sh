@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing and runs every check; stops at the first that fails.
 #
-# Needs Rust with cargo, and on Debian nothing else: a C linker and the lint and format tools are fetched if they are not there.
+# Needs Rust with cargo, and on Debian nothing else: a C linker, the lint and format tools and, where no GPU answers, a driver
+# that imitates one are fetched if they are not there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -52,6 +53,20 @@ done
 
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
+# Mesa's Vulkan driver complains where there is no such directory, and keeps compiled shaders in its cache.
+export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$directory}"
+
+has_adapter() {
+    cargo run --locked --quiet -- devices | grep -q '^gpu'
+}
+
+if ! has_adapter; then
+    command -v apt-get >/dev/null || fail "no GPU answers; install a Vulkan driver, for instance Mesa's software one (lavapipe)"
+    export DEBIAN_FRONTEND=noninteractive
+    run as_root apt-get update
+    run as_root apt-get install --yes --no-install-recommends libvulkan1 mesa-vulkan-drivers
+    has_adapter || fail "a Vulkan driver is installed but no adapter answers; 'cargo run -- devices' lists what there is"
+fi
 
 run cargo --version
 run cargo fmt --check
@@ -60,11 +75,11 @@ RUSTDOCFLAGS=-Dwarnings run cargo doc --locked --no-deps
 run cargo test --locked
 # Each bench runs once, to show that it works; `cargo bench` measures.
 run cargo test --locked --bench gradient --bench transition
-run cargo run --locked --release -- demo --out "$directory/demo"
+run cargo run --locked --release -- demo --no-open --out "$directory/demo"
 
 step "the demo wrote its results"
-for file in summary.json hyperparameters.csv field.csv field_mean.svg counts.csv truth.json; do
-    [ -s "$directory/demo/$file" ] || fail "the demo did not write $file"
+for file in report.html summary.json hyperparameters.csv field.csv maps/intensity_mean.tif maps/intensity_mean.png; do
+    [ -s "$directory/demo/fit/$file" ] || fail "the demo did not write $file"
 done
 
 run cargo run --locked --release -- paper --quick --quiet --out "$directory/paper"

@@ -1,79 +1,116 @@
-//! Shows the whole of the tool without any set-up: a simulated pattern, its fit, and a map.
+//! Shows the whole of the tool without any set-up: real points, their fit, maps and a report.
 
 use super::failure::Failure;
-use super::fit::{Job, write_field};
+use super::fit::{Fit, Lgcp};
 use super::screen::Screen;
 use clap::Args;
+use clap::Parser;
 use sshmc::data::OutputDir;
-use sshmc::model;
-use sshmc::report::Truth;
-use sshmc::sample::Settings;
-use sshmc::simulate::{PatternTruth, PointPattern, lgcp};
-use sshmc::structure::Kernel;
-use std::path::PathBuf;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-/// The pattern: clumps a tenth of the map wide, and about one point in four cells of five.
-const TRUTH: PatternTruth = PatternTruth {
-    rows: 32,
-    columns: 32,
-    sigma: 1.4,
-    range: 0.1,
-    total: 800.0,
-    kernel: Kernel::Exponential,
-};
+/// The data, with their source and licence: built in, so that the demonstration needs no files.
+const POINTS: &str = include_str!("../../data/airports/points.csv");
+const WINDOW: &str = include_str!("../../data/airports/window.geojson");
+const SOURCE: &str = include_str!("../../data/airports/README.md");
 
 /// Options of the demonstration.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
-    /// Directory for the data, the results and the map
+    /// Directory for the data and the results
     #[arg(long, value_name = "DIR", default_value = "sshmc-demo")]
     out: PathBuf,
-    /// Seed of the data and of the fit
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    /// Seed of the fit
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Draws of each chain
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    draws: u32,
+    /// Do not open the report
+    #[arg(long)]
+    no_open: bool,
     /// Print nothing but errors
     #[arg(long, short)]
     quiet: bool,
 }
 
+/// The command that the demonstration runs.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+struct Line {
+    #[command(subcommand)]
+    fit: Fit,
+}
+
 impl Demo {
-    /// Simulates, fits, draws, and says where to look.
+    /// Writes the data, runs the command that fits them, and shows the report.
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let pattern = lgcp(&TRUTH, self.seed).map_err(Failure::preparing)?;
-        let output = OutputDir::create(&self.out).map_err(Failure::preparing)?;
-        pattern.write(&output).map_err(Failure::running)?;
+        let data = self.out.join("airports");
+        write_data(&data).map_err(Failure::preparing)?;
+        let results = self.out.join("fit");
+        let words = self.command(&data, &results);
         let mut screen = Screen::open(self.quiet);
         screen.tell(&format!(
-            "Drew a log-Gaussian Cox process with sigma {}, range {} and mu {:.2}: {} points.\n",
-            TRUTH.sigma,
-            TRUTH.range,
-            pattern.mu,
-            pattern.points.len()
+            "Where are the airports of the contiguous United States? The data are in {}. This demonstration runs\n\n  sshmc fit {}\n\n",
+            data.display(),
+            words.join(" ")
         ))?;
-        let model =
-            model::lgcp(&pattern.counts, &Default::default()).map_err(Failure::preparing)?;
-        let job = Job {
-            subject: "a log-Gaussian Cox process to their counts in 32 x 32 cells, as if those were unknown".into(),
-            model,
-            settings: Settings { seed: self.seed, ..Settings::default() },
-            output,
-            shown: self.out.clone(),
-            truth: truth(&pattern),
-            notice: None,
-        };
-        job.run(&mut screen, self.quiet, |_, field, output| {
-            write_field(&pattern.counts, field, output)
-        })?;
-        screen.tell(&format!(
-            "Open {} in a browser: the map of the posterior with the points' cells.\n",
-            self.out.join("field_mean.svg").display()
-        ))
+        let mut fit = self.parse(&words)?;
+        fit.set_command(format!("sshmc fit {}", words.join(" ")));
+        fit.run()?;
+        let report = results.join("report.html");
+        if !self.no_open && !self.quiet && std::io::stdout().is_terminal() {
+            open(&report);
+        }
+        Ok(())
+    }
+
+    fn command(&self, data: &Path, results: &Path) -> Vec<String> {
+        let mut words: Vec<String> =
+            ["lgcp", "--crs", "EPSG:5070", "--grid", "40"].map(String::from).to_vec();
+        for (option, value) in [
+            ("--points", data.join("points.csv").display().to_string()),
+            ("--window", data.join("window.geojson").display().to_string()),
+            ("--seed", self.seed.to_string()),
+            ("--draws", self.draws.to_string()),
+            ("--out", results.display().to_string()),
+        ] {
+            words.extend([option.to_owned(), value]);
+        }
+        words
+    }
+
+    fn parse(&self, words: &[String]) -> Result<Lgcp, Failure> {
+        let quiet = self.quiet.then(|| "--quiet".to_owned());
+        match Line::try_parse_from(words.iter().cloned().chain(quiet)) {
+            Ok(Line { fit: Fit::Lgcp(fit) }) => Ok(*fit),
+            Ok(_) => Err(Failure::Broken("the demonstration fits another model".into())),
+            Err(error) => Err(Failure::BadInput(super::one_line(&error.render().to_string()))),
+        }
     }
 }
 
-fn truth(pattern: &PointPattern) -> Truth {
-    let PatternTruth { sigma, range, .. } = pattern.truth;
-    [("sigma", sigma), ("range", range), ("mu", pattern.mu)]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into()
+fn write_data(directory: &Path) -> sshmc::Result<()> {
+    let output = OutputDir::create(directory)?;
+    output.write_text("points.csv", POINTS)?;
+    output.write_text("window.geojson", WINDOW)?;
+    output.write_text("source.md", SOURCE)?;
+    output.commit().map(|_| ())
+}
+
+/// Opens a file the way the desktop does; without a desktop, or if it fails, the path has been printed anyway.
+fn open(path: &Path) {
+    let has_screen = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let mut command = if cfg!(target_os = "macos") {
+        Command::new("open")
+    } else if cfg!(target_os = "windows") {
+        Command::new("explorer")
+    } else if has_screen("DISPLAY") || has_screen("WAYLAND_DISPLAY") {
+        Command::new("xdg-open")
+    } else {
+        return;
+    };
+    let silent = command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _ = silent.spawn();
 }

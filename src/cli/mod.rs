@@ -1,13 +1,17 @@
 //! Reads the command line and hands each subcommand to its file.
 
 mod bench;
+mod compare;
 mod demo;
 mod devices;
 mod failure;
 mod fit;
+mod map;
 mod options;
 mod paper;
+mod predict;
 mod progress;
+mod report;
 mod screen;
 mod simulate;
 mod summary;
@@ -23,6 +27,8 @@ Examples:
   sshmc demo
   sshmc simulate lgcp --grid 64 --sigma 1.2 --range 0.08 --total 2000 --seed 5 --out forest
   sshmc fit lgcp --counts forest/counts.csv --out forest-fit
+  sshmc fit lgcp --points events.csv --window region.geojson --out events-fit
+  sshmc map events-fit --exceed 3x
   sshmc summary forest-fit
 
 Exit codes: 0 success; 2 the input or the command line cannot be used; 1 any other failure, such as a full disk.
@@ -38,7 +44,7 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Simulate a point pattern, fit it, and draw the map: the whole of the tool in a few seconds
+    /// Fit real points and write maps and a report: the whole of the tool in a minute or two
     Demo(demo::Demo),
     /// Fit a model to data
     #[command(subcommand)]
@@ -48,6 +54,14 @@ enum Command {
     Simulate(simulate::Simulate),
     /// Print the results of an earlier fit
     Summary(summary::Summary),
+    /// Write the report of an earlier fit anew
+    Report(report::Report),
+    /// Map where the intensity of an earlier fit exceeds other levels
+    Map(map::Map),
+    /// Draw new data from an earlier fit: counts and point patterns, or forecasts of returns
+    Predict(predict::Predict),
+    /// Compare two fits: their posteriors, and their predictions of held-out points
+    Compare(compare::Compare),
     /// Measure ways of sampling on a fixed set of problems
     Bench(bench::Bench),
     /// Reproduce the paper: its tables and figures with ours beside them
@@ -78,6 +92,10 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Fit(fit) => fit.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Summary(summary) => summary.run(),
+        Command::Report(report) => report.run(),
+        Command::Map(map) => map.run(),
+        Command::Predict(predict) => predict.run(),
+        Command::Compare(compare) => compare.run(),
         Command::Bench(bench) => bench.run(),
         Command::Paper(paper) => paper.run(),
         Command::Devices => devices::run(),

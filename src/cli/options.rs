@@ -68,9 +68,15 @@ pub(crate) struct Common {
     /// Directory for the results; earlier results there are replaced [default: sshmc-out/MODEL]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// Memory and disk for draws of the whole field, in MiB; more draws than fit are thinned [default: 256; on a GPU 1024 sites]
+    #[arg(long, value_name = "MIB", help_heading = "Output")]
+    pub(crate) keep_fields: Option<u32>,
     /// Print nothing but errors
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
+    /// The command to write down, if it is not the one that was typed
+    #[arg(skip)]
+    pub(crate) command: Option<String>,
 }
 
 /// The device a fit runs on, and a sentence about it if it was not named.
@@ -205,6 +211,7 @@ impl Common {
                 Mass::Prior => MassChoice::Prior,
                 Mass::PriorPlusInformation => MassChoice::PriorPlusInformation,
             },
+            field_memory: self.keep_fields.map(|mebibytes| (mebibytes as usize) << 20),
             ..Settings::default()
         };
         settings.check()?;

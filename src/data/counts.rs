@@ -6,11 +6,17 @@ use std::path::Path;
 
 use super::cells::read_cells;
 use super::grid::Grid;
+use super::raster::Raster;
 use super::table::{Column, Row, Table};
 use crate::error::{Error, Result};
+use crate::random::{Purpose, Stream};
+use rand::RngExt;
 
 /// The largest count: 2⁵³, up to which every whole number is an `f64`.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
+
+/// Stream that chooses the points to hold out.
+const THINNING: u32 = 0x7468_696e;
 
 /// The fewest cells that are accepted; below that there is no field to learn.
 const FEWEST_CELLS: usize = 4;
@@ -25,6 +31,8 @@ pub struct Counts {
     counts: Vec<f64>,
     observed: Vec<bool>,
     exposure: Vec<f64>,
+    /// Shares of cells inside the window; none: all of every cell.
+    shares: Option<Vec<f64>>,
 }
 
 impl Counts {
@@ -81,10 +89,107 @@ impl Counts {
         // Adding 0 turns -0 into 0.
         counts.iter_mut().for_each(|y| *y = if y.is_nan() { 0.0 } else { *y + 0.0 });
         let exposure = observed.iter().map(|&seen| f64::from(u8::from(seen))).collect();
-        Ok(Counts { grid, counts, observed, exposure })
+        Ok(Counts { grid, counts, observed, exposure, shares: None })
     }
 
-    /// Sets one exposure for all observed cells, in place of 1.
+    /// Takes row-major counts of a grid of which only shares of some cells are inside the window; their exposure is the
+    /// share, and a cell with none was not observed.
+    pub(super) fn with_shares(
+        place: &str,
+        grid: Grid,
+        mut counts: Vec<f64>,
+        shares: Vec<f64>,
+    ) -> Result<Self> {
+        for (y, &share) in counts.iter_mut().zip(&shares) {
+            if share == 0.0 {
+                *y = f64::NAN;
+            }
+        }
+        let mut all = Self::informative(place, grid, counts)?;
+        all.exposure.clone_from(&shares);
+        all.shares = Some(shares);
+        Ok(all)
+    }
+
+    /// The same counts on a grid of as many rows and columns that lies elsewhere.
+    pub fn on_grid(mut self, grid: Grid) -> Result<Self> {
+        if (grid.rows(), grid.columns()) != (self.grid.rows(), self.grid.columns()) {
+            let expected = format!("{} cells", grid.sides());
+            let remedy = "give counts and grid of one run";
+            return Err(Error::input("counts", expected, self.grid.sides(), remedy));
+        }
+        self.grid = grid;
+        Ok(self)
+    }
+
+    /// Splits the points at random: each is held out with probability `share`, independently of the others. The exposure is
+    /// split alike, so that both parts have the same intensity.
+    pub fn thin(&self, share: f64, seed: u64) -> Result<(Self, Self)> {
+        if !(share > 0.0 && share < 1.0) {
+            let remedy = "hold out for instance 0.2";
+            let got = share.to_string();
+            return Err(Error::input("--hold-out", "a share between 0 and 1", got, remedy));
+        }
+        let mut rng = Stream::new(seed, 0, THINNING, Purpose::Other).rng();
+        let (mut kept, mut held) = (self.clone(), self.clone());
+        for (cell, &y) in self.counts.iter().enumerate() {
+            let out = (0..y as u64).filter(|_| rng.random_bool(share)).count() as f64;
+            (kept.counts[cell], held.counts[cell]) = (y - out, out);
+            kept.exposure[cell] *= 1.0 - share;
+            held.exposure[cell] *= share;
+        }
+        if kept.total() == 0.0 || held.total() == 0.0 {
+            let got = format!("{} of {} points held out", held.total(), self.total());
+            let remedy = "choose another share";
+            return Err(Error::input("--hold-out", "points in both parts", got, remedy));
+        }
+        Ok((kept, held))
+    }
+
+    /// The share of a cell that is inside the window.
+    pub fn share(&self, cell: usize) -> f64 {
+        self.shares.as_ref().map_or(1.0, |shares| shares[cell])
+    }
+
+    /// Treats cells as not observed and returns how many points they held.
+    pub fn hide(&mut self, cells: &[usize]) -> Result<f64> {
+        let mut lost = 0.0;
+        for &cell in cells {
+            lost += self.counts[cell];
+            self.counts[cell] = 0.0;
+            self.observed[cell] = false;
+            self.exposure[cell] = 0.0;
+        }
+        if self.total() == 0.0 {
+            let remedy = "exposure or covariates are missing wherever there are points";
+            return Err(Error::input("counts", "points in observed cells", "none", remedy));
+        }
+        Ok(lost)
+    }
+
+    /// Multiplies the exposure of each cell by a raster's mean there, the effort per unit of area. Where it is missing or 0
+    /// nothing was observed; the number of points there, which cannot be, is returned.
+    pub fn with_exposure_raster(mut self, raster: &Raster) -> Result<(Self, f64)> {
+        let means = raster.means(&self.grid);
+        if let Some(cell) = (0..means.len()).find(|&c| self.observed[c] && means[c] < 0.0) {
+            let (i, j) = self.grid.position(cell);
+            let got = format!("{} in cell ({i}, {j})", means[cell]);
+            let remedy = "exposure is an effort or a population; check its no-data value";
+            return Err(Error::input(raster.source(), "exposures of at least 0", got, remedy));
+        }
+        let unseen: Vec<usize> = (0..means.len())
+            .filter(|&c| self.observed[c] && !(means[c] > 0.0 && means[c].is_finite()))
+            .collect();
+        let lost = self.hide(&unseen)?;
+        for (cell, exposure) in self.exposure.iter_mut().enumerate() {
+            if self.observed[cell] {
+                *exposure *= means[cell];
+            }
+        }
+        Ok((self, lost))
+    }
+
+    /// Multiplies the exposure of all observed cells, which is 1 to begin with.
     pub fn with_exposure_value(mut self, exposure: f64) -> Result<Self> {
         if !(exposure.is_finite() && exposure > 0.0) {
             let remedy = "give the effort per unit of area relative to 1, for instance 0.5";
@@ -92,7 +197,7 @@ impl Counts {
             return Err(Error::input("exposure", expected, exposure.to_string(), remedy));
         }
         for (entry, &seen) in self.exposure.iter_mut().zip(&self.observed) {
-            *entry = if seen { exposure } else { 0.0 };
+            *entry = if seen { exposure * *entry } else { 0.0 };
         }
         Ok(self)
     }
@@ -121,7 +226,8 @@ impl Counts {
                 return Err(table.refuse_line(cell.line, "a positive exposure", got, remedy));
             }
             self.observed[index] &= cell.value > 0.0;
-            self.exposure[index] = if self.observed[index] { cell.value } else { 0.0 };
+            let share = self.share(index);
+            self.exposure[index] = if self.observed[index] { share * cell.value } else { 0.0 };
         }
         Ok(self)
     }
@@ -149,6 +255,11 @@ impl Counts {
     /// The number of points in all.
     pub fn total(&self) -> f64 {
         self.counts.iter().sum()
+    }
+
+    /// Points per unit of observed area and exposure.
+    pub fn mean_intensity(&self) -> f64 {
+        self.total() / (self.exposure.iter().sum::<f64>() * self.grid.cell_area())
     }
 
     /// The number of cells that were observed.
@@ -213,6 +324,19 @@ fn read_exposure(row: &Row<'_>, column: &Column) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thinning_splits_points_and_exposure() {
+        let counts = Counts::from_vec(2, 2, vec![400.0, 0.0, 700.0, f64::NAN]).unwrap();
+        let (kept, held) = counts.thin(0.25, 1).unwrap();
+        let added: Vec<f64> = kept.counts.iter().zip(&held.counts).map(|(a, b)| a + b).collect();
+        assert_eq!(added, counts.counts);
+        assert_eq!((kept.exposure[0], held.exposure[0], held.exposure[3]), (0.75, 0.25, 0.0));
+        // Binomial(1100, 1/4): five standard deviations are 72.
+        assert!((held.total() - 275.0).abs() < 72.0, "{}", held.total());
+        assert_ne!(counts.thin(0.25, 2).unwrap().1, held);
+        assert!(counts.thin(1.0, 1).is_err() && counts.thin(f64::NAN, 1).is_err());
+    }
 
     const NAN: f64 = f64::NAN;
 

@@ -84,6 +84,17 @@ impl Grid {
         (i < self.rows && j < self.columns).then(|| i * self.columns + j)
     }
 
+    /// The entry of the cell that holds a place, or `None` outside the grid; the outer edges are inside.
+    pub fn cell_of(&self, (x, y): (f64, f64)) -> Option<usize> {
+        let along = |value: f64, start: f64, cells: usize| {
+            let place = (value - start) / self.cell;
+            // Rounding may put the far edge a hair beyond the last cell.
+            (place >= 0.0 && place <= cells as f64 + 1e-9).then(|| (place as usize).min(cells - 1))
+        };
+        let (j, i) = (along(x, self.origin.0, self.columns)?, along(y, self.origin.1, self.rows)?);
+        self.index(i, j)
+    }
+
     /// The row and column `(i, j)` of an entry.
     pub fn position(&self, index: usize) -> (usize, usize) {
         (index / self.columns, index % self.columns)
@@ -125,6 +136,12 @@ mod tests {
             grid.index(i, j) == Some(k)
         }));
         assert_eq!(grid.centre(1, 2), (15.0, 2.0));
+        assert!((0..grid.cells()).all(|k| {
+            let (i, j) = grid.position(k);
+            grid.cell_of(grid.centre(i, j)) == Some(k)
+        }));
+        assert_eq!(grid.cell_of((20.0, 5.0)), Some(14));
+        assert_eq!(grid.cell_of((9.99, 0.0)), None);
     }
 
     #[test]

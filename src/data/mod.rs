@@ -8,20 +8,36 @@
 //! is entry `i * columns + j`, and indices start at 0.
 
 mod cells;
+mod clip;
 mod counts;
+mod covariate;
+mod crs;
+mod geojson;
 mod german;
 mod grid;
 mod grouped;
 mod line_feeds;
 mod names;
 mod output;
+mod pattern;
+mod points;
+mod raster;
 mod returns;
+mod series;
 mod table;
+mod window;
 
 pub use counts::Counts;
+pub use covariate::Covariate;
+pub use crs::{Crs, SharedCrs};
 pub use german::read_german;
 pub use grid::Grid;
 pub use grouped::{GroupedColumns, GroupedTable};
-pub use output::OutputDir;
+pub use output::{OutputDir, add_file};
+pub use pattern::{Pattern, Resolution, default_window};
+pub use points::Points;
+pub use raster::{Bounds, Raster, read_npy, write_geotiff, write_npy};
 pub use returns::Returns;
+pub use series::{Series, SeriesColumns};
 pub use table::{Column, Row, Table};
+pub use window::Window;

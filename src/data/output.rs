@@ -15,8 +15,8 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// One of these marks a directory as results: of a fit, or of a simulation.
-const MARKS: [&str; 2] = ["summary.json", "truth.json"];
+/// One of these marks a directory as ours: the results of a fit, of a simulation, or data that come with the program.
+const MARKS: [&str; 3] = ["summary.json", "truth.json", "source.md"];
 
 /// The names of the entries that a run wrote, one per line.
 const LISTING: &str = ".sshmc-files";
@@ -109,6 +109,11 @@ impl OutputDir {
         self.write_with(name, |writer| writer.write_all(text.as_bytes()))
     }
 
+    /// Writes bytes as they are.
+    pub fn write_bytes(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.write_with(name, |writer| writer.write_all(bytes))
+    }
+
     /// Writes a value as indented JSON.
     pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<()> {
         self.write_with(name, |writer| {
@@ -180,6 +185,35 @@ impl Drop for OutputDir {
             let _ = fs::remove_dir_all(&self.staging);
         }
     }
+}
+
+/// Adds a file to a directory of results, or replaces one, at once and listed as ours.
+pub fn add_file(directory: &Path, name: &str, contents: &[u8]) -> Result<()> {
+    let target = directory.join(name);
+    let parent = target.parent().unwrap_or(directory);
+    fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+    let partial = directory.join(format!(".{}.partial", std::process::id()));
+    let written = fs::write(&partial, contents)
+        .map_err(Error::io("write", &partial))
+        .and_then(|()| fs::rename(&partial, &target).map_err(Error::io("write", &target)));
+    if written.is_err() {
+        // What is half-written is of no use to anyone, and the failure is reported.
+        let _ = fs::remove_file(&partial);
+    }
+    written?;
+    list(directory, name)
+}
+
+/// Makes sure that the first part of a name is listed as written by us.
+fn list(directory: &Path, name: &str) -> Result<()> {
+    let listing = directory.join(LISTING);
+    let first = Path::new(name).iter().next().map(|part| part.to_string_lossy().into_owned());
+    let (Ok(mut names), Some(first)) = (fs::read_to_string(&listing), first) else { return Ok(()) };
+    if names.lines().any(|listed| listed == first) {
+        return Ok(());
+    }
+    names.push_str(&format!("{first}\n"));
+    fs::write(&listing, names).map_err(Error::io("write", &listing))
 }
 
 fn refuse(path: &Path, expected: &str, got: impl Into<String>, remedy: &str) -> Error {
@@ -273,6 +307,19 @@ mod tests {
         output.commit().unwrap();
         assert_eq!(names(&target), [".sshmc-files", "truth.json"]);
         assert_eq!(names(target.parent().unwrap()), ["run"]);
+    }
+
+    #[test]
+    fn files_added_later_are_replaced_with_the_rest() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("run");
+        write_run(&target, "first");
+        add_file(&target, "predictions/counts.csv", b"a").unwrap();
+        add_file(&target, "predictions/counts.csv", b"b").unwrap();
+        assert_eq!(fs::read(target.join("predictions/counts.csv")).unwrap(), b"b");
+        assert_eq!(names(&target), [".sshmc-files", "figures", "predictions", "summary.json"]);
+        write_run(&target, "second");
+        assert_eq!(names(&target), [".sshmc-files", "figures", "summary.json"]);
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl Returns {
     }
 
     /// Accepts finite values if they say anything about volatility.
-    fn informative(place: &str, y: Vec<f64>) -> Result<Self> {
+    pub(super) fn informative(place: &str, y: Vec<f64>) -> Result<Self> {
         let constant = y.iter().all(|&value| value == y[0]);
         let (got, remedy) = match y.len() {
             0 | 1 => (format!("{} returns", y.len()), "give at least 2 steps"),

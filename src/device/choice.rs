@@ -1,6 +1,6 @@
 //! Names where a run's latents are computed.
 
-use super::gpu::{Gpu, GpuLatents, Wanted, open};
+use super::gpu::{DenseMatrix, Gpu, GpuLatents, Wanted, open};
 use super::{CpuLatents, Latents};
 use crate::coordinates::Coordinates;
 use crate::error::{DeviceError, Error, Result};
@@ -71,6 +71,15 @@ impl Device {
     /// What to call it in reports: `cpu`, or the adapter's name.
     pub fn name(&self) -> String {
         self.gpu.as_ref().map_or("cpu".into(), |gpu| gpu.adapter().name.clone())
+    }
+
+    /// Room on this GPU for a dense symmetric matrix of `dim` rows that multiplies `chains` vectors at a time, in slabs of `rows` or
+    /// as few as the adapter allows. An error on the CPU, which has its own algebra.
+    pub fn dense(&self, dim: usize, chains: usize, rows: Option<usize>) -> Result<DenseMatrix> {
+        match &self.gpu {
+            Some(gpu) => DenseMatrix::new(gpu, dim, chains, rows),
+            None => Err(DeviceError::NoAdapter.into()),
+        }
     }
 
     /// Latents of `chains` (their ids and starting z) on this device, all in the same coordinates and mass.

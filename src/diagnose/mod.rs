@@ -41,6 +41,7 @@ mod workspace;
 pub use energy::ebfmi;
 pub use many::ess_bulk_many;
 pub use normal::normal_quantile;
+pub(crate) use quantile::quantile_of_sorted;
 pub use rhat::split_rhat_plain;
 pub use summary::{ParameterSummary, summarise};
 pub use workspace::Diagnoser;

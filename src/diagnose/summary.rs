@@ -52,6 +52,26 @@ pub struct ParameterSummary {
 }
 
 impl ParameterSummary {
+    /// The summary of the parameter times a positive factor.
+    pub fn scaled(&self, factor: f64) -> Self {
+        let ParameterSummary { ess_bulk, ess_tail, rhat, .. } = *self;
+        ParameterSummary {
+            mean: factor * self.mean,
+            sd: factor * self.sd,
+            mcse_mean: factor * self.mcse_mean,
+            mcse_sd: factor * self.mcse_sd,
+            q05: factor * self.q05,
+            q50: factor * self.q50,
+            q95: factor * self.q95,
+            mcse_q05: factor * self.mcse_q05,
+            mcse_q50: factor * self.mcse_q50,
+            mcse_q95: factor * self.mcse_q95,
+            ess_bulk,
+            ess_tail,
+            rhat,
+        }
+    }
+
     /// A summary of which nothing is known.
     pub(crate) fn unknown() -> Self {
         let nan = f64::NAN;

@@ -1,13 +1,21 @@
 //! Records a field draw by draw in bounded memory.
 //!
-//! Mean and variance of every site come from every draw (Welford's update). Draws themselves are kept in single precision for
-//! diagnosis, at every site if they fit in the budget and otherwise at sites spread evenly over the field.
+//! Mean and variance of every site come from every draw (Welford's update), and so do those of its exponential and how often
+//! that exceeds given levels, if they are asked for. Draws themselves are kept in single precision: every draw at every site
+//! if that fits in the budget; otherwise every draw at sites spread evenly over the field, for diagnosis, and whole fields of
+//! draws spread evenly over the run, for pictures and predictions.
+
+use super::exponential::Exponential;
 
 /// Which sites' draws are kept.
 #[derive(Clone, Debug)]
 pub struct FieldPlan {
     sites: usize,
     kept: Vec<usize>,
+    /// Every how many draws a whole field is kept beside those sites; none if all sites are kept anyway.
+    every: Option<usize>,
+    /// Levels of the exponential, if it is followed.
+    levels: Option<Vec<f64>>,
 }
 
 impl FieldPlan {
@@ -16,8 +24,16 @@ impl FieldPlan {
         let per_site = 4 * chains.max(1) * draws.max(1);
         let room = (bytes / per_site).clamp(1, sites.max(1));
         // Spread over the index range; a stride prime to the row length would show no stripes, rounding does as well.
-        let kept = (0..room).map(|k| k * sites / room).collect();
-        Self { sites, kept }
+        let kept: Vec<usize> = (0..room).map(|k| k * sites / room).collect();
+        let fields = (bytes / (4 * chains.max(1) * sites.max(1))).max(1);
+        let every = (kept.len() < sites).then(|| draws.max(1).div_ceil(fields));
+        Self { sites, kept, every, levels: None }
+    }
+
+    /// Follows the exponential of the field and how often it exceeds the levels.
+    pub fn with_exponential(mut self, levels: &[f64]) -> Self {
+        self.levels = Some(levels.to_vec());
+        self
     }
 
     /// Sites whose draws are kept.
@@ -34,6 +50,9 @@ pub struct FieldDraws {
     squares: Vec<f64>,
     kept: Vec<usize>,
     draws: Vec<f32>,
+    every: Option<usize>,
+    whole: Vec<f32>,
+    exponential: Option<Exponential>,
 }
 
 impl FieldDraws {
@@ -45,6 +64,9 @@ impl FieldDraws {
             squares: vec![0.0; plan.sites],
             kept: plan.kept.clone(),
             draws: Vec::with_capacity(draws * plan.kept.len()),
+            every: plan.every,
+            whole: Vec::with_capacity(plan.every.map_or(0, |n| plan.sites * draws.div_ceil(n))),
+            exponential: plan.levels.as_ref().map(|l| Exponential::new(plan.sites, l)),
         }
     }
 
@@ -58,6 +80,28 @@ impl FieldDraws {
             *squares += before * (x - *mean);
         }
         self.draws.extend(self.kept.iter().map(|&site| field[site] as f32));
+        if self.every.is_some_and(|every| (self.count - 1).is_multiple_of(every as u64)) {
+            self.whole.extend(field.iter().map(|&x| x as f32));
+        }
+        if let Some(exponential) = &mut self.exponential {
+            exponential.record(field);
+        }
+    }
+
+    /// The exponential of the field, if it was followed.
+    pub fn exponential(&self) -> Option<&Exponential> {
+        self.exponential.as_ref()
+    }
+
+    /// Whole fields of the draws 0, stride, 2 × stride, … (see [`FieldDraws::field_stride`]).
+    pub fn fields(&self) -> std::slice::ChunksExact<'_, f32> {
+        let values = if self.every.is_some() { &self.whole } else { &self.draws };
+        values.chunks_exact(self.mean.len().max(1))
+    }
+
+    /// Of which draws whole fields were kept: every so many.
+    pub fn field_stride(&self) -> usize {
+        self.every.unwrap_or(1)
     }
 
     /// Keeps a draw of the kept sites only; its moments come by [`Self::set_moments`].
@@ -155,5 +199,20 @@ mod tests {
         assert_eq!(plan.kept().len(), 10);
         assert_eq!(plan.kept()[9], 900);
         assert_eq!(FieldPlan::new(5, 4, 1000, 0).kept().len(), 1);
+    }
+
+    #[test]
+    fn whole_fields_are_kept_whatever_the_budget() {
+        let draw = |t: usize| [t as f64, -(t as f64), 0.5];
+        for (bytes, stride) in [(1 << 20, 1), (4 * 3 * 4, 3), (0, 10)] {
+            let plan = FieldPlan::new(3, 1, 10, bytes);
+            let mut field = FieldDraws::new(&plan, 10);
+            (0..10).for_each(|t| field.record(&draw(t)));
+            assert_eq!(field.field_stride(), stride, "{bytes}");
+            let whole: Vec<Vec<f32>> = field.fields().map(<[f32]>::to_vec).collect();
+            let want: Vec<Vec<f32>> =
+                (0..10).step_by(stride).map(|t| draw(t).map(|x| x as f32).to_vec()).collect();
+            assert_eq!(whole, want, "{bytes}");
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! Keeps what a chain produced: every hyperparameter draw, the field's running moments, and as many field draws as fit.
 
+mod exponential;
 mod field;
 
+pub use exponential::Exponential;
 pub use field::{FieldDraws, FieldPlan, pooled};
 
 /// Everything one chain recorded after warm-up.

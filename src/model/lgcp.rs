@@ -1,7 +1,7 @@
 //! Assembles the log-Gaussian Cox process on a grid: y ~ Poisson(area × exposure × e^x), x ~ N(μ1, Σ(σ, range)).
 
 use super::{Column, MeanTerm, Model};
-use crate::data::Counts;
+use crate::data::{Counts, Covariate};
 use crate::error::{Error, Result};
 use crate::likelihood::PoissonLog;
 use crate::prior::{Distribution, Hyperparameter, Hyperparameters, Scale};
@@ -15,6 +15,8 @@ pub struct LgcpOptions {
     pub mu: Option<f64>,
     /// The correlation function.
     pub kernel: Kernel,
+    /// Covariates of the log intensity; each has a coefficient of its name, per standard deviation.
+    pub covariates: Vec<Covariate>,
     /// Priors that replace the defaults, as `NAME=DIST(…)`.
     pub priors: Vec<String>,
     /// Sides of the torus; a GPU needs [`Sides::PowersOfTwo`].
@@ -23,7 +25,13 @@ pub struct LgcpOptions {
 
 impl Default for LgcpOptions {
     fn default() -> Self {
-        Self { mu: None, kernel: Kernel::Exponential, priors: Vec::new(), sides: Sides::default() }
+        Self {
+            mu: None,
+            kernel: Kernel::Exponential,
+            covariates: Vec::new(),
+            priors: Vec::new(),
+            sides: Sides::default(),
+        }
     }
 }
 
@@ -72,7 +80,7 @@ pub fn lgcp_on_window(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
 
 /// The log of the mean intensity.
 fn log_rate(counts: &Counts) -> f64 {
-    (counts.total() / total_exposure(counts)).ln()
+    counts.mean_intensity().ln()
 }
 
 fn assemble(
@@ -99,24 +107,40 @@ fn assemble(
     // A field of unit variance and a tenth of the map: far from white noise and from a constant.
     let side = grid.cell() * grid.rows().max(grid.columns()) as f64;
     let (sigma, range) = (0.0, (0.1 * side).ln());
-    match options.mu {
-        Some(mu) if mu.is_finite() => Ok(model.with_offset(mu).with_start(&[sigma, range])),
-        Some(mu) => Err(Error::input(
-            "--mu",
-            "a finite number",
-            format!("{mu}"),
-            "leave it out to learn it",
-        )),
-        None => model
-            .with_mean(MeanTerm { hyperparameter: 2, scale: 1.0, column: Column::Constant })
-            .map(|model| model.with_start(&[sigma, range, log_rate(counts) - 0.5])),
+    let mut start = vec![sigma, range];
+    let mut model = match options.mu {
+        Some(mu) if mu.is_finite() => model.with_offset(mu),
+        Some(mu) => {
+            let remedy = "leave it out to learn it";
+            return Err(Error::input("--mu", "a finite number", format!("{mu}"), remedy));
+        }
+        None => {
+            start.push(log_rate(counts) - 0.5);
+            model.with_mean(MeanTerm { hyperparameter: 2, scale: 1.0, column: Column::Constant })?
+        }
+    };
+    for covariate in &options.covariates {
+        let column = Column::Values(covariate.values().to_vec());
+        model = model
+            .with_mean(MeanTerm { hyperparameter: start.len(), scale: 1.0, column })?
+            .with_derived(
+                format!("{}_per_unit", covariate.name()),
+                start.len(),
+                1.0 / covariate.sd(),
+            )
+            .with_note(covariate_note(covariate));
+        start.push(0.0);
     }
+    Ok(model.with_start(&start))
 }
 
-/// Area × exposure over the observed cells.
-fn total_exposure(counts: &Counts) -> f64 {
-    let observed = counts.exposure().iter().zip(counts.observed());
-    observed.map(|(e, &seen)| if seen { *e } else { 0.0 }).sum::<f64>() * counts.grid().cell_area()
+/// How the two scales of a coefficient belong together.
+fn covariate_note(covariate: &Covariate) -> String {
+    let (name, mean, sd) = (covariate.name(), covariate.mean(), covariate.sd());
+    format!(
+        "{name} has mean {mean:.4} and standard deviation {sd:.4} over the window; its coefficient is the change of the log \
+         intensity per standard deviation, {name}_per_unit the same per original unit; mu is at its mean"
+    )
 }
 
 /// sigma, range and, unless it is fixed, mu with their priors.
@@ -137,6 +161,11 @@ fn hyperparameters(
         // Centred on the log of the mean intensity: wide enough (a factor e⁵ either way) to say nothing more.
         let mu = Distribution::Normal { mean: log_rate, sd: 5.0 };
         all.push(Hyperparameter::new("mu", Scale::Linear(1.0), mu)?);
+    }
+    for covariate in &options.covariates {
+        // A factor of e^2 either way for one standard deviation of a covariate is already a strong effect.
+        let coefficient = Distribution::Normal { mean: 0.0, sd: 2.0 };
+        all.push(Hyperparameter::new(covariate.name(), Scale::Linear(1.0), coefficient)?);
     }
     let mut all = Hyperparameters::new(all);
     for prior in &options.priors {

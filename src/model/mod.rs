@@ -42,6 +42,17 @@ pub struct MeanTerm {
     pub column: Column,
 }
 
+/// A hyperparameter on a second scale that is reported beside the first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Derived {
+    /// Name under which it is reported.
+    pub name: String,
+    /// Index of the hyperparameter.
+    pub hyperparameter: usize,
+    /// What its reported value is multiplied by; positive.
+    pub factor: f64,
+}
+
 /// A latent Gaussian model, ready to be sampled.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -54,6 +65,7 @@ pub struct Model {
     report_mean: bool,
     notes: Vec<String>,
     start: Option<Vec<f64>>,
+    derived: Vec<Derived>,
 }
 
 impl Model {
@@ -91,6 +103,7 @@ impl Model {
             report_mean: false,
             notes: Vec::new(),
             start: None,
+            derived: Vec::new(),
         })
     }
 
@@ -137,6 +150,12 @@ impl Model {
     /// Adds a sentence a user should read beside the results.
     pub fn with_note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
+        self
+    }
+
+    /// Reports a hyperparameter times a positive factor under a second name.
+    pub fn with_derived(mut self, name: String, hyperparameter: usize, factor: f64) -> Self {
+        self.derived.push(Derived { name, hyperparameter, factor });
         self
     }
 
@@ -217,6 +236,11 @@ impl Model {
     /// Whether reported latents include the mean.
     pub fn reports_mean(&self) -> bool {
         self.report_mean
+    }
+
+    /// Hyperparameters that are reported on a second scale.
+    pub fn derived(&self) -> &[Derived] {
+        &self.derived
     }
 
     /// Sentences a user should read beside the results.

@@ -1,7 +1,7 @@
 //! Draws figures of several panels side by side: curves, histograms and maps, as SVG.
 
 use super::drawing;
-use super::map::{colour, limits, share, tiles};
+use super::tiles::{colour, limits, share, tiles};
 use crate::data::Grid;
 use crate::error::Result;
 use plotters::coord::Shift;
@@ -182,7 +182,7 @@ fn draw_map(
         .into_iter()
         .map(|(corners, value)| Rectangle::new(corners, colour(share(value, limits)).filled()));
     chart.draw_series(cells).map_err(drawing)?;
-    super::map::draw_bar(area, limits, [58, 70, 46, 34])
+    super::tiles::draw_bar(area, limits, [58, 70, 46, 34])
 }
 
 #[cfg(test)]

@@ -1,17 +1,31 @@
 //! Turns a finished run into what a person or a program reads.
 
+mod compare;
 mod figure;
 mod files;
+mod forecast;
+mod intensity;
 mod map;
+mod numbers;
+mod page;
 mod raster;
+mod record;
+mod run;
 mod summary;
 mod text;
+mod tiles;
 mod volatility;
 
+pub use compare::{Pair, Scores, compare_posteriors, compare_scores};
 pub use figure::{Curve, Panel, common_limits, draw_figure, histograms};
 pub use files::{FieldMoments, csv_field, write_draws};
-pub use map::draw_map;
+pub use forecast::{CellPrediction, Forecast, forecast, predict_cells};
+pub use intensity::{Level, exceedance_map, intensity_maps};
+pub use map::{Map, MapFrame, MapKind};
+pub use page::page;
 pub use raster::draw_png;
+pub use record::{LgcpRecord, PriorRecord, RunRecord, write_fields};
+pub use run::{Draws, Fields, LgcpRun, Run};
 pub use summary::{FieldSummary, SamplerSummary, Spread, Summary};
 pub use text::Truth;
 pub use volatility::draw_volatility;

@@ -168,7 +168,9 @@ impl Summary {
             }
         }
         let several = self.chains > 1 && self.draws >= 4;
-        for (name, p) in &self.parameters {
+        // A second scale of a hyperparameter has the faults of the first.
+        let second = |name: &str| fit.model.derived().iter().any(|derived| derived.name == name);
+        for (name, p) in self.parameters.iter().filter(|(name, _)| !second(name)) {
             if several && !p.rhat.is_finite() {
                 faults.push(format!(
                     "{name} has no R-hat: a chain did not move at all; warm up longer or check the data and priors"
@@ -222,14 +224,21 @@ fn parameters(fit: &Fit) -> BTreeMap<String, ParameterSummary> {
     let mut diagnoser = Diagnoser::new();
     let names = fit.model.hyperparameters().names();
     let series = |k: usize| fit.chains.iter().map(move |c| &c.parameters[k][..]);
-    names
+    let mut all: BTreeMap<String, ParameterSummary> = names
         .iter()
         .enumerate()
         .map(|(k, name)| {
             let draws: Vec<&[f64]> = series(k).collect();
             (name.to_string(), diagnoser.summarise(&draws))
         })
-        .collect()
+        .collect();
+    for second in fit.model.derived() {
+        if let Some(first) = all.get(names[second.hyperparameter]) {
+            let scaled = first.scaled(second.factor);
+            all.insert(second.name.clone(), scaled);
+        }
+    }
+    all
 }
 
 /// Effective sizes and R-hats of every kept site.

@@ -49,7 +49,7 @@ impl Summary {
         ];
         for (name, p) in &self.parameters {
             let mut row = vec![name.clone()];
-            row.extend(figures(p));
+            row.extend(p.cells());
             if !truth.is_empty() {
                 row.push(truth.get(name).map_or("-".into(), |&t| significant(t, 4)));
             }
@@ -101,6 +101,13 @@ impl Summary {
             decimals(s.steps, 1),
             s.divergences,
         )
+    }
+}
+
+impl ParameterSummary {
+    /// Its figures as text, in the order of the table's headings.
+    pub(super) fn cells(&self) -> [String; 9] {
+        figures(self)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs chains: where they start, how they warm up, and the one loop over transitions.
 
 mod audit;
+mod information;
 mod pilot;
 mod rivals;
 mod run;

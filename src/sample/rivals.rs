@@ -3,6 +3,7 @@
 //! During warm-up step sizes follow the acceptance of their block by dual averaging; at the end of each window but the first, which only
 //! looks for the typical set, scales are learnt from its draws as in Stan, and informed coordinates from its latents.
 
+use super::information::Share;
 use super::run::{
     Fit, Progress, Stage, choose_coordinates, choose_mass, field_memory, pool, record,
 };
@@ -81,7 +82,7 @@ struct Plan<'a> {
     model: &'a Arc<Model>,
     settings: &'a Settings,
     coordinates: Coordinates,
-    learn: Option<f64>,
+    learn: Option<Share>,
     mass: MassKind,
     field: FieldPlan,
 }
@@ -225,7 +226,7 @@ struct Tuner {
     windows: Vec<u32>,
     steps: [DualAveraging; 2],
     moments: Moments,
-    field: Option<(FieldLearner, f64)>,
+    field: Option<(FieldLearner, Share)>,
 }
 
 impl Tuner {

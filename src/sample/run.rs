@@ -1,11 +1,12 @@
 //! Runs all chains of a fit and gathers what they recorded: on the CPU each on its own thread, on a GPU all in lockstep.
 
 use super::audit::{Auditor, EnergyAudit};
+use super::information::{Share, information};
 use super::pilot::settle_torus;
 use super::settings::{CoordinateChoice, MassChoice, Method, Settings};
 use super::start::start;
 use super::transition::{Info, Kernel, Tuning};
-use super::warmup::{Adapter, Goals, information};
+use super::warmup::{Adapter, Goals};
 use crate::coordinates::Coordinates;
 use crate::draws::{ChainDraws, FieldDraws, FieldPlan};
 use crate::error::{Error, Result};
@@ -107,7 +108,7 @@ pub(super) struct Plan<'a> {
     integrator: Integrator,
     tuning: Tuning,
     /// Share of the information that coordinates learn; none if they are fixed.
-    learn: Option<f64>,
+    learn: Option<Share>,
     field: FieldPlan,
     name: &'static str,
 }
@@ -140,8 +141,11 @@ impl<'a> Plan<'a> {
             steps: settings.steps,
         };
         let (chains, draws) = (settings.chains as usize, settings.draws as usize);
-        let field =
+        let mut field =
             FieldPlan::new(model.structure().sites(), chains, draws, field_memory(settings));
+        if let Some(levels) = &settings.exceed {
+            field = field.with_exponential(levels);
+        }
         let name = if learn.is_some() { "informed" } else { coordinates.name() };
         Ok(Self { model, settings, coordinates, mass, integrator, tuning, learn, field, name })
     }
@@ -335,18 +339,12 @@ fn is_grid(model: &Model) -> bool {
     matches!(model.structure(), Structure::Spectral(_))
 }
 
-/// Share of the likelihood's information that coordinates take. On a grid less than all: where the torus has no data the
-/// coordinates had better be the prior's.
-fn information_share(model: &Model) -> f64 {
-    match model.structure() {
-        Structure::Spectral(spectral) => (0.8 * spectral.torus().observed()).min(0.5),
-        _ => 1.0,
-    }
-}
-
 /// The coordinates to start in, and the share of information to learn if they are to be learnt.
-pub(super) fn choose_coordinates(model: &Model, settings: &Settings) -> (Coordinates, Option<f64>) {
-    let share = settings.information_share.unwrap_or_else(|| information_share(model));
+pub(super) fn choose_coordinates(
+    model: &Model,
+    settings: &Settings,
+) -> (Coordinates, Option<Share>) {
+    let share = settings.information_share.map_or(Share::Chosen, Share::Fixed);
     match settings.coordinates {
         CoordinateChoice::Centred => (Coordinates::Centred, None),
         CoordinateChoice::Whitened => (Coordinates::whitened(), None),
@@ -369,8 +367,11 @@ pub(super) fn choose_mass(
         (MassChoice::Auto, Coordinates::Centred) | (MassChoice::Prior, _) => {
             MassKind::Precision(Information::NONE)
         }
-        (MassChoice::PriorPlusInformation, _) => {
-            MassKind::Precision(information(model, &model.start_predictor(), &model.start(), 1.0))
-        }
+        (MassChoice::PriorPlusInformation, _) => MassKind::Precision(information(
+            model,
+            &model.start_predictor(),
+            &model.start(),
+            Share::Fixed(1.0),
+        )),
     }
 }

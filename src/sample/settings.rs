@@ -108,6 +108,9 @@ pub struct Settings {
     /// Memory for field draws kept for diagnosis, in bytes over all chains; none: 256 MiB, and on a GPU, where draws would have to
     /// travel, at most 1024 sites.
     pub field_memory: Option<usize>,
+    /// Levels whose exceedance by the exponential of the field is counted, over every draw, with its moments; none: that
+    /// exponential means nothing.
+    pub exceed: Option<Vec<f64>>,
     /// Whether a field on a grid may be put into a smaller torus if a pilot run shows that its range is short.
     pub small_torus: bool,
     /// Share of the likelihood's mean information that informed coordinates take; none: chosen.
@@ -137,6 +140,7 @@ impl Default for Settings {
             tilt: true,
             most_steps: 1000,
             field_memory: None,
+            exceed: None,
             small_torus: true,
             information_share: None,
         }

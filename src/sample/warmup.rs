@@ -5,16 +5,16 @@
 //! hyperparameter draws and the coordinates' shift q the one that would have centred its latents. Nothing is learnt
 //! from other chains, so a chain's draws do not depend on which others run beside it; nothing is learnt after warm-up.
 
+use super::information::{Share, information};
 use super::step_size::DualAveraging;
 use super::transition::{Info, Kernel, Tuning};
 use crate::coordinates::Coordinates;
 use crate::error::Result;
 use crate::hamiltonian::Target;
 use crate::integrate::{HyperMetric, Integrator};
-use crate::likelihood::Curvature;
 use crate::model::Model;
 use crate::numeric::axpy;
-use crate::structure::{Information, Structure};
+use crate::structure::Information;
 use nalgebra::{DMatrix, DVector};
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub(crate) struct Goals {
     /// Whether latents and hyperparameters have step sizes of their own.
     pub(crate) blocks: bool,
     /// The share of the likelihood's information that coordinates learn; none if they are fixed.
-    pub(crate) share: Option<f64>,
+    pub(crate) share: Option<Share>,
     /// Whether latents learn to follow the hyperparameters.
     pub(crate) tilt: bool,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Goals {
 pub(crate) struct Adapter {
     chain: usize,
     model: Arc<Model>,
-    share: Option<f64>,
+    share: Option<Share>,
     tilt: bool,
     speed: f64,
     target: f64,
@@ -169,7 +169,7 @@ impl FieldLearner {
         &self,
         model: &Model,
         phi: &[f64],
-        share: f64,
+        share: Share,
     ) -> Option<Coordinates> {
         (self.count > 0.0).then(|| {
             let information = information(model, &self.mean_eta, phi, share);
@@ -352,32 +352,6 @@ pub(super) fn windows(warmup: u32) -> Vec<u32> {
     }
     ends.push(last);
     ends
-}
-
-/// The information coordinates take at predictor values η and hyperparameters φ: a share of the likelihood's mean curvature.
-///
-/// On a grid only the window is observed, but κ applies to the whole torus. Where κ far exceeds the prior precision of the field's
-/// smoothest mode the unobserved part gets a scale that depends on φ, and mixing suffers, so κ stays below twice that where a
-/// quarter of the torus is observed, and may grow with the square of the odds of being observed.
-pub(crate) fn information(model: &Model, eta: &[f64], phi: &[f64], share: f64) -> Information {
-    match (model.likelihood().curvature(eta), model.structure()) {
-        (Curvature::Blocks(blocks), Structure::Groups(_)) => Information::Blocks(Arc::new(blocks)),
-        (Curvature::Blocks(_), _) => Information::NONE,
-        (Curvature::Sites(sites), structure) => {
-            let mean = sites.iter().sum::<f64>() / sites.len().max(1) as f64;
-            let limit = match structure {
-                Structure::Spectral(spectral) => {
-                    let (mut w, mut dw) = (phi.to_vec(), phi.to_vec());
-                    model.hyperparameters().working(phi, &mut w, &mut dw);
-                    let observed = spectral.torus().observed();
-                    let ratio = 3.0 * observed / (1.0 - observed).max(0.05);
-                    2.0 * ratio * ratio / spectral.largest_variance(&w)
-                }
-                _ => f64::INFINITY,
-            };
-            Information::Scalar((share * mean).min(limit))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -57,18 +57,18 @@ pub(crate) struct Process {
     /// ρ, ρ², ρ³, ρ⁴: the recursion is advanced by four.
     powers: [f64; 4],
     /// Innovation scale s.
-    scale: f64,
+    pub(crate) scale: f64,
     /// Scale g of the first value.
-    first: f64,
-    log_scale: f64,
-    log_first: f64,
+    pub(crate) first: f64,
+    pub(crate) log_scale: f64,
+    pub(crate) log_first: f64,
     /// Information at both ends, and of a process of one site.
-    end: f64,
-    lone: f64,
+    pub(crate) end: f64,
+    pub(crate) lone: f64,
     /// ∂ρ/∂w, ∂log s/∂w, ∂log g/∂w.
-    rho_gradient: [f64; 2],
-    log_scale_gradient: [f64; 2],
-    log_first_gradient: [f64; 2],
+    pub(crate) rho_gradient: [f64; 2],
+    pub(crate) log_scale_gradient: [f64; 2],
+    pub(crate) log_first_gradient: [f64; 2],
 }
 
 impl Process {

@@ -10,6 +10,7 @@ mod common;
 #[path = "../posterior/compare.rs"]
 mod compare;
 mod cost;
+mod dense;
 mod errors;
 mod field;
 mod momenta;

@@ -2,11 +2,11 @@
 //!
 //! The false-alarm rate of each comparison is 1e-6; its must-fail twin is the same reference moved.
 
-use crate::compare::{Score, judge, mean_score, moved};
+use crate::compare::{Score, judge, mean_score, median_score, moved};
 use crate::worlds::device;
 use serde_json::Value;
-use sshmc::data::Counts;
-use sshmc::model::{LgcpOptions, Model, lgcp};
+use sshmc::data::{Counts, Returns};
+use sshmc::model::{LgcpOptions, Model, lgcp, stochvol};
 use sshmc::report::Summary;
 use sshmc::sample::{Fit, Settings, run};
 use sshmc::simulate::{self, PatternTruth};
@@ -72,6 +72,25 @@ fn a_cox_process_matches_its_reference() {
         (mean_score(format!("{ours} mean log"), &logs, mean, sd / ess.sqrt()), sd)
     };
     check("lgcp32", vec![score("sigma", "sigma"), score("range", "beta")]);
+    audited(&fit, 1e-3);
+}
+
+#[test]
+fn stochastic_volatility_matches_its_reference() {
+    let returns = Returns::read(&path("sv", "data.csv")).unwrap();
+    let model = Arc::new(stochvol(&returns, &[]).unwrap());
+    let fit = run(&model, &settings(150, 250), &()).unwrap();
+    let reference = &json("sv", "reference.json")["hyper"];
+    let score = |name: &str| {
+        let one = &reference[name];
+        let number = |v: &Value| v.as_f64().unwrap();
+        let (sd, ess) = (number(&one["sd"]), number(&one["ess_of_quantile_run"]));
+        // A median's variance is π/2 times a mean's for a density that is normal near it.
+        let error = sd * (0.5 * std::f64::consts::PI / ess).sqrt();
+        let median = number(&one["q05_50_95"][1]);
+        (median_score(name.into(), &draws(&fit, name), median, error), sd)
+    };
+    check("sv", ["phi", "sigma", "beta"].map(score).into());
     audited(&fit, 1e-3);
 }
 

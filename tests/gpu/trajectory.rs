@@ -2,7 +2,7 @@
 //!
 //! The reference is written down here once more: leapfrogs of [`Target`], on the same random numbers.
 
-use crate::worlds::{World, device, worlds};
+use crate::worlds::{World, device, series, worlds};
 use sshmc::device::Flow;
 use sshmc::hamiltonian::{MassKind, Target};
 use sshmc::random::{Purpose, Stream};
@@ -145,7 +145,26 @@ fn trajectories_follow_those_in_double_precision() {
 
 #[test]
 fn the_comparison_sees_a_small_error() {
-    let world = worlds().into_iter().find(|w| w.kappa > 0.0).unwrap();
-    let worst = compare(&world, Flow::Rotation, 1e-3);
-    assert!(worst.ratio > 1.0, "κ off by a thousandth passes: {}", worst.text);
+    for name in ["33 x 32", "1025 returns"] {
+        let world = worlds().into_iter().find(|w| w.name == name).unwrap();
+        let worst = compare(&world, Flow::Rotation, 1e-3);
+        assert!(worst.ratio > 1.0, "κ off by a thousandth passes: {}", worst.text);
+    }
+}
+
+#[test]
+fn energies_of_a_million_latents_are_good_to_a_thousandth() {
+    let world =
+        World { name: "a million", model: series(1_000_000), kappa: 0.5, chains: 1, step: 0.0 };
+    let mut reference = Reference::new(&world, world.ids().start, 0.0);
+    reference.evaluate();
+    let chains = vec![(world.ids().start, world.z(world.ids().start))];
+    let mut gpu = device()
+        .latents(&world.model, &world.rounded(0.0), &MassKind::Identity, SEED, chains)
+        .unwrap();
+    let (mut potential, mut by_phi) = ([f64::NAN], vec![f64::NAN; reference.phi.len()]);
+    gpu.evaluate(&reference.phi, &mut potential, &mut by_phi);
+    let error = (potential[0] - reference.potential).abs();
+    println!("U = {}, off by {error:e}", reference.potential);
+    assert!(error < 1e-3, "got {}, want {}", potential[0], reference.potential);
 }

@@ -1,11 +1,11 @@
 //! Small problems for GPUs, and the device they run on.
 
-use crate::common::normals;
+use crate::common::{ar1_priors, normals};
 use sshmc::coordinates::Coordinates;
-use sshmc::data::Counts;
+use sshmc::data::{Counts, Returns};
 use sshmc::device::Device;
-use sshmc::model::{LgcpOptions, Model, lgcp};
-use sshmc::structure::{Information, Sides};
+use sshmc::model::{LgcpOptions, Model, gaussian, lgcp, stochvol};
+use sshmc::structure::{Ar1, Information, Sides, Structure};
 use std::sync::{Arc, LazyLock};
 
 /// The adapter under test: the best, or the one whose name contains `SSHMC_TEST_ADAPTER`.
@@ -72,6 +72,16 @@ pub(crate) fn cox(rows: usize, columns: usize, mu: Option<f64>) -> Arc<Model> {
     Arc::new(lgcp(&counts, &options).unwrap())
 }
 
+/// Returns of a series; a single step is measured with noise, since returns must vary.
+pub(crate) fn series(steps: usize) -> Arc<Model> {
+    if steps == 1 {
+        let one = Structure::Ar1(Ar1::new(1).unwrap());
+        return Arc::new(gaussian(one, ar1_priors(), vec![0.4], vec![2.0]).unwrap());
+    }
+    let y = normals(steps, 31).iter().map(|e| 0.7 * e + 0.1).collect();
+    Arc::new(stochvol(&Returns::from_vec(y).unwrap(), &[]).unwrap())
+}
+
 /// Sizes around those of workgroups and lines, square and not, one chain and many; every length of transform's last pass.
 pub(crate) fn worlds() -> Vec<World> {
     let world = |name, model, kappa, chains| World { name, model, kappa, chains, step: 0.1 };
@@ -82,5 +92,12 @@ pub(crate) fn worlds() -> Vec<World> {
         world("64 x 2", cox(64, 2, None), 0.2, 3),
         world("30 x 21", cox(30, 21, None), 0.0, 3),
         world("33 x 32", cox(33, 32, None), 0.1, 2),
+        world("1 step", series(1), 0.5, 2),
+        world("7 returns", series(7), 0.0, 1),
+        world("8 returns", series(8), 0.5, 3),
+        world("1023 returns", series(1023), 0.5, 2),
+        world("1024 returns", series(1024), 0.0, 2),
+        world("1025 returns", series(1025), 0.5, 3),
+        world("5000 returns", series(5000), 0.4, 2),
     ]
 }

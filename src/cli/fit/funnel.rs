@@ -6,7 +6,7 @@ use crate::cli::options::{Common, at_most};
 use crate::cli::screen::Screen;
 use clap::Args;
 use sshmc::model::funnel;
-use sshmc::report::Truth;
+use sshmc::report::{FieldMoments, Truth};
 
 const AFTER_HELP: &str = "\
 Writes into DIR: summary.json; hyperparameters.csv (every draw of v); field.csv (i, mean and sd of each latent).
@@ -38,9 +38,11 @@ impl Funnel {
             job.truth = Truth::from([("v".to_owned(), 0.0)]);
         }
         let quiet = self.common.quiet;
-        job.run(&mut Screen::open(quiet), quiet, |_, field, output| {
+        job.run(&mut Screen::open(quiet), quiet, |run| {
             let key = |site: usize| site.to_string();
-            output.write_with("field.csv", |file| field.write_csv("i", key, file))
+            let field = FieldMoments::new(run.fit);
+            run.output.write_with("field.csv", |file| field.write_csv("i", key, file))
         })
+        .map(|_| ())
     }
 }

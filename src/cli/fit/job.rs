@@ -6,8 +6,8 @@ use crate::cli::progress::Bar;
 use crate::cli::screen::Screen;
 use sshmc::data::OutputDir;
 use sshmc::model::Model;
-use sshmc::report::{FieldMoments, Summary, Truth, write_draws};
-use sshmc::sample::{self, Progress, Settings};
+use sshmc::report::{self, LgcpRecord, Run, RunRecord, Summary, Truth, write_draws};
+use sshmc::sample::{self, Fit, Progress, Settings};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,6 +29,33 @@ pub(crate) struct Job {
     pub(crate) truth: Truth,
     /// Why it runs where it runs, if that was not asked for.
     pub(crate) notice: Option<String>,
+    /// The command, to repeat it.
+    pub(crate) command: String,
+    /// What a Cox process adds to the record of the run.
+    pub(crate) lgcp: Option<LgcpRecord>,
+}
+
+/// What the files of a model are made from.
+pub(crate) struct Finished<'a> {
+    /// The draws.
+    pub(crate) fit: &'a Fit,
+    /// Their summary.
+    pub(crate) summary: &'a Summary,
+    /// Where files go.
+    pub(crate) output: &'a OutputDir,
+}
+
+/// The command line as it can be typed again.
+fn command_line() -> String {
+    let quoted = |word: String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=,:+@%".contains(c);
+        match !word.is_empty() && word.chars().all(plain) {
+            true => word,
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    };
+    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("sshmc".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// Refuses a directory that holds an input: results replace the whole directory, and the data would be gone with it.
@@ -56,12 +83,35 @@ impl Job {
         chosen: Chosen,
         inputs: &[&Path],
     ) -> Result<Self, Failure> {
+        Self::prepare_in(model, subject, common, chosen, inputs, None)
+    }
+
+    /// The same with a directory other than the one the options name.
+    pub(crate) fn prepare_in(
+        model: Model,
+        subject: String,
+        common: &Common,
+        chosen: Chosen,
+        inputs: &[&Path],
+        directory: Option<PathBuf>,
+    ) -> Result<Self, Failure> {
         let Chosen { device, notice } = chosen;
         let settings = common.settings(device).map_err(Failure::preparing)?;
-        let shown = common.directory(model.name());
+        let shown = directory.unwrap_or_else(|| common.directory(model.name()));
         keep_inputs(&shown, inputs).map_err(Failure::preparing)?;
         let output = OutputDir::create(&shown).map_err(Failure::preparing)?;
-        Ok(Self { subject, model, settings, output, shown, truth: Truth::new(), notice })
+        let command = common.command.clone().unwrap_or_else(command_line);
+        Ok(Self {
+            subject,
+            model,
+            settings,
+            output,
+            shown,
+            truth: Truth::new(),
+            command,
+            lgcp: None,
+            notice,
+        })
     }
 
     /// Runs it; `write` adds the files that only this model has.
@@ -69,8 +119,8 @@ impl Job {
         self,
         screen: &mut Screen,
         quiet: bool,
-        write: impl FnOnce(&Summary, &FieldMoments, &OutputDir) -> sshmc::Result<()>,
-    ) -> Result<(), Failure> {
+        write: impl FnOnce(&Finished<'_>) -> sshmc::Result<()>,
+    ) -> Result<Summary, Failure> {
         self.introduce(screen).map_err(Failure::printing)?;
         let begun = Instant::now();
         let bar = Bar::open(&self.model, &self.settings, quiet);
@@ -86,10 +136,17 @@ impl Job {
         let fit = outcome.map_err(Failure::running)?;
         let summary = Summary::new(&fit);
         let output = self.output;
+        let seconds = begun.elapsed().as_secs_f64();
+        let mut record = RunRecord::new(&fit, self.command, self.subject, seconds);
+        record.lgcp = self.lgcp;
+        let finished = Finished { fit: &fit, summary: &summary, output: &output };
         output
             .write_json("summary.json", &summary)
             .and_then(|()| output.write_with("hyperparameters.csv", |file| write_draws(&fit, file)))
-            .and_then(|()| write(&summary, &FieldMoments::new(&fit), &output))
+            .and_then(|()| output.write_json("run.json", &record))
+            .and_then(|()| write(&finished))
+            .and_then(|()| report::page(&Run::open(output.staging())?))
+            .and_then(|page| output.write_text("report.html", &page))
             .map_err(Failure::running)?;
         output.commit().map_err(Failure::finishing)?;
         for note in &fit.model.notes()[model.notes().len()..] {
@@ -97,7 +154,12 @@ impl Job {
         }
         summary.write_text(&self.truth, screen).map_err(Failure::printing)?;
         let seconds = begun.elapsed().as_secs_f64();
-        screen.tell(&format!("\nDone in {seconds:.1} s. Results are in {}\n", self.shown.display()))
+        screen.tell(&format!(
+            "\nDone in {seconds:.1} s. Results are in {}\nOpen {} in a browser.\n",
+            self.shown.display(),
+            self.shown.join("report.html").display()
+        ))?;
+        Ok(summary)
     }
 
     /// Says what is about to be fitted.

@@ -7,7 +7,7 @@ use crate::cli::screen::Screen;
 use clap::Args;
 use sshmc::data::{GroupedColumns, GroupedTable};
 use sshmc::model::logistic;
-use sshmc::report::csv_field;
+use sshmc::report::{FieldMoments, csv_field};
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
@@ -62,12 +62,14 @@ impl Logistic {
         let chosen = self.common.device(0).map_err(Failure::preparing)?;
         let job = Job::prepare(model, subject, &self.common, chosen, &[&self.table])?;
         let quiet = self.common.quiet;
-        job.run(&mut Screen::open(quiet), quiet, |_, field, output| {
+        job.run(&mut Screen::open(quiet), quiet, |run| {
             let key = |site: usize| {
                 let (group, feature) = (site / features.len(), site % features.len());
                 format!("{},{}", csv_field(&groups[group]), csv_field(&features[feature]))
             };
-            output.write_with("field.csv", |file| field.write_csv("group,feature", key, file))
+            let field = FieldMoments::new(run.fit);
+            run.output.write_with("field.csv", |file| field.write_csv("group,feature", key, file))
         })
+        .map(|_| ())
     }
 }

@@ -6,8 +6,8 @@ mod lgcp;
 mod logistic;
 mod sv;
 
-pub(crate) use job::Job;
-pub(crate) use lgcp::write_field;
+pub(crate) use job::{Finished, Job};
+pub(crate) use lgcp::{Lgcp, parse_levels};
 
 use super::failure::Failure;
 use clap::Subcommand;
@@ -15,9 +15,9 @@ use clap::Subcommand;
 /// Models that can be fitted.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Fit {
-    /// A log-Gaussian Cox process: counts of points on a grid
-    Lgcp(lgcp::Lgcp),
-    /// Stochastic volatility: a series of returns
+    /// A log-Gaussian Cox process: points in a window, or counts on a grid
+    Lgcp(Box<lgcp::Lgcp>),
+    /// Stochastic volatility: series of returns or prices
     Sv(sv::Sv),
     /// Hierarchical logistic regression: labelled rows in groups
     Logistic(logistic::Logistic),

@@ -1,6 +1,7 @@
 //! Puts a structure's stages behind the [`Latents`] seam: kicks and flows wait until the next evaluation and ride on its first stage.
 
 use super::Gpu;
+use super::ar1::Ar1Block;
 use super::field::{Field, weigh};
 use super::params::Motion;
 use super::recording::Recording;
@@ -76,6 +77,8 @@ struct Chain {
     gradients: u64,
     /// The constant part of the predictor.
     constant: f64,
+    /// Whether the proposed field on the device is that of the point the chain stands at, and not yet reported.
+    fresh: bool,
     phi: Vec<f64>,
     saved_phi: Vec<f64>,
 }
@@ -104,6 +107,10 @@ impl GpuLatents {
                 centred,
                 model.reports_mean(),
             )?),
+            Structure::Ar1(_) => {
+                let reports_mean = model.reports_mean();
+                Box::new(Ar1Block::new(&state, &field.proposed, &twin, reports_mean)?)
+            }
             _ => return Err(structure_unsupported(structure).into()),
         };
         let staged = block.sums().iter().map(|(_, bytes)| bytes).sum();
@@ -131,6 +138,7 @@ impl GpuLatents {
                 coordinates: coordinates.clone(),
                 gradients: 0,
                 constant: 0.0,
+                fresh: false,
                 phi: vec![0.0; m],
                 saved_phi: vec![0.0; m],
             });
@@ -148,13 +156,12 @@ impl GpuLatents {
             Information::Scalar(kappa) => *kappa as f32,
             Information::Blocks(_) => 0.0,
         };
-        let rounded = shift.as_ref().map(|q| {
-            // The first entry stays in f64: the host subtracts the mean's pull from it.
-            let mut q: Vec<f64> = q.iter().map(|&q| f64::from(q as f32)).collect();
-            if let (Some(first), Some(&exact)) =
-                (q.first_mut(), shift.as_ref().and_then(|q| q.first()))
-            {
-                *first = exact;
+        let grid = matches!(self.model.structure(), Structure::Spectral(_));
+        let rounded = shift.as_ref().map(|exact| {
+            let mut q: Vec<f64> = exact.iter().map(|&q| f64::from(q as f32)).collect();
+            if grid && !q.is_empty() {
+                // A field's first entry stays in f64: the host subtracts the mean's pull from it.
+                q[0] = exact[0];
             }
             Arc::new(q)
         });
@@ -254,7 +261,7 @@ pub(super) fn supported(
             .into())
     };
     let structure = model.structure();
-    if !matches!(structure, Structure::Spectral(_)) {
+    if !matches!(structure, Structure::Spectral(_) | Structure::Ar1(_)) {
         return Err(structure_unsupported(structure).into());
     }
     if model.mean().iter().any(|term| matches!(term.column, Column::Values(_))) {
@@ -326,6 +333,7 @@ impl Latents for GpuLatents {
         let m = self.w.len();
         for (b, evaluation) in evaluations.into_iter().enumerate() {
             self.chains[b].gradients += 1;
+            self.chains[b].fresh = true;
             let own = b * m..(b + 1) * m;
             let (Some(e), true) = (evaluation, inside[b]) else {
                 potential[b] = f64::INFINITY;
@@ -379,6 +387,7 @@ impl Latents for GpuLatents {
             };
             m.moving = 1;
         }
+        self.chains.iter_mut().for_each(|chain| chain.fresh = false);
         self.flowing = true;
     }
 
@@ -391,10 +400,11 @@ impl Latents for GpuLatents {
     fn save(&mut self) {
         self.flush();
         self.state.save();
-        for chain in &mut self.chains {
+        for (m, chain) in self.motion.iter_mut().zip(&mut self.chains) {
             chain.saved_phi.copy_from_slice(&chain.phi);
+            (m.accepted, m.weight) = (u32::from(chain.fresh), 0.0);
+            chain.fresh = false;
         }
-        self.motion.iter_mut().for_each(|m| (m.accepted, m.weight) = (1, 0.0));
         self.state.upload_motion(&self.motion);
         let mut recording = Recording::default();
         self.field.reporting(&mut recording);
@@ -404,7 +414,8 @@ impl Latents for GpuLatents {
     fn settle(&mut self, accepted: &[bool]) {
         self.rest();
         for ((m, chain), &accepted) in self.motion.iter_mut().zip(&mut self.chains).zip(accepted) {
-            (m.accepted, m.weight) = (u32::from(accepted), 0.0);
+            (m.accepted, m.weight) = (u32::from(accepted && chain.fresh), 0.0);
+            chain.fresh = false;
             if !accepted {
                 chain.phi.copy_from_slice(&chain.saved_phi);
             }
@@ -427,6 +438,7 @@ impl Latents for GpuLatents {
         self.adopt(chain, coordinates);
         target.change(&self.chains[chain].coordinates, phi, &mut z)?;
         self.state.write(Plane::Z, chain, &z);
+        self.chains[chain].fresh = false;
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! Checks every shader without a device: it parses, it is valid, and its structs are laid out like their twins.
 
-use super::params::{Motion, SpectralPrior};
+use super::params::{Ar1Prior, Motion, Slab, SpectralPrior};
 use super::stage::Spec;
-use super::{field, self_test, spectral, state};
+use super::{ar1, dense, field, self_test, spectral, state};
 use std::mem::offset_of;
 use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
 use wgpu::naga::{Module, TypeInner, front::wgsl};
@@ -12,6 +12,8 @@ fn specs() -> Vec<Spec> {
     all.extend(state::specs());
     all.extend(field::specs());
     all.extend(spectral::test_specs());
+    all.extend(ar1::test_specs());
+    all.extend(dense::specs());
     all
 }
 
@@ -82,6 +84,12 @@ fn structs_are_laid_out_like_their_twins() {
     let prior = twin!(SpectralPrior: variance, position, slot, white, kappa, first, mean_high, mean_low,
         steepness, mean_first, zero, unused);
     assert_eq!(layout(&stage, "Prior"), prior);
+    let series = specs().into_iter().find(|s| s.name == "shift").unwrap().source();
+    let prior = twin!(Ar1Prior: rho, scale, first, inverse_scale, excess, scale_ratio, first_ratio, kappa, end, pull,
+        mean_high, mean_low, powers, log_chunk, coefficient, zero, unused);
+    assert_eq!(layout(&series, "Prior"), prior);
+    let multiply = dense::specs()[0].source();
+    assert_eq!(layout(&multiply, "Slab"), twin!(Slab: first, rows, zero, unused));
     let swapped =
         stage.replace("    kick: f32,\n    reference: f32,", "    reference: f32,\n    kick: f32,");
     assert_ne!(layout(&swapped, "Motion"), motion, "the comparison must see a swapped member");

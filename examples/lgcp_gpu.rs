@@ -1,0 +1,40 @@
+//! Fits a log-Gaussian Cox process on a 128 x 128 grid, all chains at once on a GPU.
+//!
+//! `cargo run --release --example lgcp_gpu` takes the best adapter there is; `-- NAME-PART` one by name. The first number after that is
+//! the number of draws of each chain.
+
+use sshmc::device::Device;
+use sshmc::model::{LgcpOptions, lgcp};
+use sshmc::report::{Summary, Truth};
+use sshmc::sample::{Settings, run};
+use sshmc::simulate::{self, PatternTruth};
+use sshmc::structure::{Kernel, Sides};
+use std::error::Error;
+use std::sync::Arc;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1).peekable();
+    let named = arguments.next_if(|argument| argument.parse::<u32>().is_err());
+    let draws = arguments.next().map_or(Ok(500), |n| n.parse())?;
+    let device = match named {
+        Some(part) => Device::gpu_named(&part)?,
+        None => Device::gpu()?,
+    };
+    let truth = PatternTruth {
+        rows: 128,
+        columns: 128,
+        sigma: 1.0,
+        range: 0.05,
+        total: 5000.0,
+        kernel: Kernel::Exponential,
+    };
+    let pattern = simulate::lgcp(&truth, 1)?;
+    let options = LgcpOptions { sides: Sides::PowersOfTwo, ..LgcpOptions::default() };
+    let model = Arc::new(lgcp(&pattern.counts, &options)?);
+    let settings = Settings { device, warmup: draws / 2, draws, ..Settings::default() };
+    let fit = run(&model, &settings, &())?;
+    let known =
+        Truth::from([("sigma".into(), 1.0), ("range".into(), 0.05), ("mu".into(), pattern.mu)]);
+    Summary::new(&fit).write_text(&known, &mut std::io::stdout())?;
+    Ok(())
+}

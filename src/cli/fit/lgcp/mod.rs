@@ -1,0 +1,180 @@
+//! Fits a log-Gaussian Cox process to points in a window or to counts on a grid.
+
+mod input;
+
+use input::{Input, LgcpData};
+
+use super::{Finished, Job};
+use crate::cli::failure::Failure;
+use crate::cli::options::{Common, KernelName, TorusSize};
+use crate::cli::screen::Screen;
+use clap::Args;
+use sshmc::Error;
+use sshmc::data::OutputDir;
+use sshmc::model::{LgcpOptions, lgcp};
+use sshmc::report::{FieldMoments, Level, LgcpRecord, Run, intensity_maps, write_fields};
+use sshmc::structure::Sides;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+const AFTER_HELP: &str = "\
+Writes into DIR: report.html, to be read first; maps/ (GeoTIFF and PNG of the intensity's mean, sd, quantiles and exceedance
+probabilities, per unit of map area and exposure); summary.json; hyperparameters.csv (every draw of sigma, range, mu and the
+covariates' coefficients); field.csv (i, j, posterior mean and sd of the log intensity); fields.npy (draws of it); and what
+was fitted: counts.csv, window.geojson, points.csv, run.json.
+
+Examples:
+  sshmc fit lgcp --points events.csv --window region.geojson --out events-fit
+  sshmc fit lgcp --points trees.csv --x-column east --y-column north --cell 25 --covariate elevation=dem.tif
+  sshmc fit lgcp --counts forest/counts.csv --out forest-fit
+  sshmc fit lgcp --counts counts.csv --mu 3.9 --prior 'sigma=half-normal(2)' --prior 'range=lognormal(-3,1)'
+  sshmc fit lgcp --counts counts.csv --exposure effort.csv";
+
+/// Options of an LGCP.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Lgcp {
+    #[command(flatten)]
+    input: Input,
+    /// Fix the mean log intensity instead of learning it
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true, help_heading = "Model")]
+    mu: Option<f64>,
+    /// Correlation function of the log intensity
+    #[arg(long, value_enum, default_value_t = KernelName::Exponential, help_heading = "Model")]
+    kernel: KernelName,
+    /// Torus around the window: as small as a pilot run shows the range to allow, or twice the window
+    #[arg(long, value_enum, default_value_t = TorusSize::Auto, help_heading = "Model")]
+    torus: TorusSize,
+    /// Hold out this share of the points, chosen by the seed, so that `sshmc compare` can score fits by predicting them
+    #[arg(long, value_name = "SHARE", help_heading = "Data")]
+    hold_out: Option<f64>,
+    /// Level of the intensity whose exceedance is mapped: a number, or 2x for twice the mean; may be repeated
+    #[arg(long, value_name = "LEVEL", default_value = "2x", help_heading = "Output")]
+    exceed: Vec<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+impl Lgcp {
+    /// Sets the command that is written down, where another one was typed.
+    pub(crate) fn set_command(&mut self, command: String) {
+        self.common.command = Some(command);
+    }
+
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let mut data = self.input.read().map_err(Failure::preparing)?;
+        if let Some(share) = self.hold_out {
+            data.hold_out(share, self.common.seed).map_err(Failure::preparing)?;
+        }
+        // The torus has at least four cells for each of the grid's.
+        let cells = data.counts.grid().cells();
+        let chosen = self.common.device(4 * cells).map_err(Failure::preparing)?;
+        let options = LgcpOptions {
+            mu: self.mu,
+            kernel: self.kernel.into(),
+            covariates: data.covariates.clone(),
+            priors: self.common.priors.clone(),
+            sides: if chosen.device.is_gpu() { Sides::PowersOfTwo } else { Sides::Smooth },
+        };
+        let mut model = lgcp(&data.counts, &options).map_err(Failure::preparing)?;
+        for note in &data.notes {
+            model = model.with_note(note);
+        }
+        let files = self.input.files();
+        let inputs: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+        let mut job = Job::prepare(model, self.subject(&data), &self.common, chosen, &inputs)?;
+        let (record, levels) = self.record(&data).map_err(Failure::preparing)?;
+        job.settings.exceed = Some(levels.iter().map(|level| level.value).collect());
+        job.settings.small_torus = self.torus == TorusSize::Auto;
+        job.lgcp = Some(record);
+        let quiet = self.common.quiet;
+        job.run(&mut Screen::open(quiet), quiet, |run| write_files(&data, &levels, run)).map(|_| ())
+    }
+
+    /// What is written down about grid and levels, and the levels.
+    fn record(&self, data: &LgcpData) -> sshmc::Result<(LgcpRecord, Vec<Level>)> {
+        let (counts, grid) = (&data.counts, data.counts.grid());
+        let mean = counts.mean_intensity();
+        let levels = parse_levels(&self.exceed, mean)?;
+        let record = LgcpRecord {
+            rows: grid.rows(),
+            columns: grid.columns(),
+            cell: grid.cell(),
+            origin: grid.origin(),
+            unmapped: data.unmapped.clone(),
+            mean_intensity: mean,
+            levels: self.exceed.clone(),
+            held_out: self.hold_out,
+        };
+        Ok((record, levels))
+    }
+
+    fn subject(&self, data: &LgcpData) -> String {
+        let LgcpData { counts, covariates, .. } = data;
+        let grid = counts.grid();
+        let hidden = grid.cells() - counts.observed_cells();
+        let hidden = if hidden > 0 { format!(" ({hidden} not observed)") } else { String::new() };
+        let mu = self.mu.map_or(String::new(), |mu| format!(", mu fixed at {mu}"));
+        let with = match covariates.len() {
+            0 => String::new(),
+            1 => " and 1 covariate".to_owned(),
+            n => format!(" and {n} covariates"),
+        };
+        format!(
+            "a log-Gaussian Cox process to {} points in {} x {} cells{hidden}{with}{mu}",
+            counts.total(),
+            grid.rows(),
+            grid.columns()
+        )
+    }
+}
+
+/// Reads levels as they are typed.
+pub(crate) fn parse_levels(texts: &[String], mean: f64) -> sshmc::Result<Vec<Level>> {
+    let parse = |text: &String| {
+        Level::parse(text, mean).ok_or_else(|| {
+            let remedy = "write for instance --exceed 0.5, or --exceed 2x for twice the mean";
+            Error::input("--exceed", "a positive intensity", text, remedy)
+        })
+    };
+    texts.iter().map(parse).collect()
+}
+
+/// Writes the data, the field and the maps.
+fn write_files(data: &LgcpData, levels: &[Level], run: &Finished<'_>) -> sshmc::Result<()> {
+    let (counts, output) = (&data.counts, run.output);
+    let grid = counts.grid();
+    write_data(data, output)?;
+    let key = |site| {
+        let (i, j) = grid.position(site);
+        format!("{i},{j}")
+    };
+    let field = FieldMoments::new(run.fit);
+    output.write_with("field.csv", |file| field.write_csv("i,j", key, file))?;
+    write_fields(run.fit, &[grid.rows(), grid.columns()], output)?;
+    let written = Run::open(output.staging())?.lgcp()?;
+    let marks = written.marks();
+    let frame = written.frame(&marks);
+    let chains: Vec<_> = run.fit.chains.iter().map(|chain| &chain.field).collect();
+    let maps = intensity_maps(&chains, levels, &written.shown);
+    for map in &maps {
+        for (name, bytes) in map.files(&frame)? {
+            output.write_bytes(&name, &bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes what was fitted: the counts, the window, and the points inside it if they are known.
+fn write_data(data: &LgcpData, output: &OutputDir) -> sshmc::Result<()> {
+    output.write_with("counts.csv", |file| data.counts.write(file))?;
+    output.write_json("window.geojson", &data.window.to_geojson())?;
+    if let Some(held_out) = &data.held_out {
+        output.write_with("held_out.csv", |file| held_out.write(file))?;
+    }
+    let Some(places) = &data.places else { return Ok(()) };
+    output.write_with("points.csv", |file| {
+        writeln!(file, "x,y")?;
+        places.iter().try_for_each(|(x, y)| writeln!(file, "{x:?},{y:?}"))
+    })
+}

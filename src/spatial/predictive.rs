@@ -1,0 +1,90 @@
+//! Draws counts and points as a fitted log intensity would have them.
+
+use crate::data::{Counts, Window};
+use crate::random::{Purpose, Stream};
+use rand::RngExt;
+use rand_distr::{Distribution, Poisson};
+
+/// Streams of the counts and of the places.
+const COUNT: u32 = 0x7072_6563;
+const PLACE: u32 = 0x7072_6570;
+/// Tries to place a point inside the window's part of a cell; a part smaller than that has next to no points.
+const TRIES: usize = 10_000;
+
+/// What is needed to draw new data like those that were observed: the same effort in the same window.
+#[derive(Clone, Copy, Debug)]
+pub struct Predictive<'a> {
+    /// Grid and exposure.
+    pub counts: &'a Counts,
+    /// The window.
+    pub window: &'a Window,
+    /// Seed of the draws.
+    pub seed: u64,
+}
+
+impl Predictive<'_> {
+    /// New counts under a log intensity; 0 where nothing was observed. The draw's number chooses the random numbers.
+    pub fn counts(&self, draw: usize, field: &[f32]) -> Vec<f64> {
+        let mut rng = Stream::new(self.seed, draw as u32, COUNT, Purpose::Other).rng();
+        let area = self.counts.grid().cell_area();
+        let exposure = self.counts.exposure().iter();
+        exposure
+            .zip(field)
+            .map(|(&exposure, &x)| {
+                let rate = exposure * area * f64::from(x).exp();
+                // A rate too small to be a positive number has no points, one too large to count is a broken fit.
+                Poisson::new(rate).map_or(0.0, |law| law.sample(&mut rng))
+            })
+            .collect()
+    }
+
+    /// Places for counts: uniform in their cells, inside the window.
+    pub fn places(&self, draw: usize, counts: &[f64]) -> Vec<(f64, f64)> {
+        let mut rng = Stream::new(self.seed, draw as u32, PLACE, Purpose::Other).rng();
+        let grid = self.counts.grid();
+        let mut places = Vec::new();
+        for (cell, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0.0) {
+            let (i, j) = grid.position(cell);
+            let (x, y) = grid.centre(i, j);
+            let whole = self.counts.share(cell) == 1.0 && self.window.contains((x, y));
+            for _ in 0..count as u64 {
+                let mut uniform = || {
+                    let (u, v): (f64, f64) = (rng.random(), rng.random());
+                    (x + (u - 0.5) * grid.cell(), y + (v - 0.5) * grid.cell())
+                };
+                let inside = |place: &(f64, f64)| whole || self.window.contains(*place);
+                places.extend((0..TRIES).map(|_| uniform()).find(inside));
+            }
+        }
+        places
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Pattern, Points, Resolution};
+    use geo::polygon;
+
+    #[test]
+    fn draws_have_their_rates_and_stay_inside() {
+        let triangle = polygon![(x: 0.0, y: 0.0), (x: 4.0, y: 0.0), (x: 0.0, y: 4.0)];
+        let window = Window::new("w", vec![triangle], None).unwrap();
+        let points = Points::new("p", vec![(0.5, 0.5)], None).unwrap();
+        let pattern = Pattern::new(&points, window, Resolution::Cells(8)).unwrap();
+        let (counts, window) = (&pattern.counts, &pattern.window);
+        let predictive = Predictive { counts, window, seed: 3 };
+        let field = vec![50f32.ln(); counts.grid().cells()];
+        let mut total = 0.0;
+        for draw in 0..20 {
+            let drawn = predictive.counts(draw, &field);
+            assert!(drawn.iter().zip(counts.exposure()).all(|(&y, &e)| e > 0.0 || y == 0.0));
+            let places = predictive.places(draw, &drawn);
+            assert!(places.iter().all(|&place| window.contains(place)));
+            assert_eq!(places.len() as f64, drawn.iter().sum::<f64>());
+            total += places.len() as f64;
+        }
+        // 20 draws of an area of 8 at rate 50: Poisson(8000), within 5 sd with probability 1 − 6e-7.
+        assert!((total - 8000.0).abs() < 5.0 * 8000f64.sqrt(), "{total}");
+    }
+}

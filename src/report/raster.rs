@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 /// DejaVu Sans, cut down to Latin, Greek and a few signs; its licence is beside it.
 const FONT: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans-subset.ttf");
-/// Pixels of the picture for each unit of the figure: sharp on dense screens and in print.
-const DENSITY: f32 = 1.5;
+/// Pixels of the picture for each unit of the figure: sharp on dense screens, and whole, so that neighbouring cells leave no seam.
+const DENSITY: f32 = 2.0;
 
 fn options() -> usvg::Options<'static> {
     static FONTS: OnceLock<Arc<usvg::fontdb::Database>> = OnceLock::new();

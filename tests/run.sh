@@ -51,6 +51,13 @@ for tool in fmt clippy; do
     fi
 done
 
+if ! command -v chromium chromium-browser google-chrome chrome >/dev/null; then
+    command -v apt-get >/dev/null || fail "Chromium is missing; install it, so that reports can be opened"
+    export DEBIAN_FRONTEND=noninteractive
+    run as_root apt-get update
+    run as_root apt-get install --yes --no-install-recommends chromium
+fi
+
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 # Mesa's Vulkan driver complains where there is no such directory, and keeps compiled shaders in its cache.
@@ -73,6 +80,8 @@ run cargo fmt --check
 run cargo clippy --locked --all-targets -- -D warnings
 RUSTDOCFLAGS=-Dwarnings run cargo doc --locked --no-deps
 run cargo test --locked
+# Reports are opened in a browser.
+run cargo test --locked --test points -- --ignored browser
 # Each bench runs once, to show that it works; `cargo bench` measures.
 run cargo test --locked --bench gradient --bench transition --bench device
 run cargo run --locked --release -- demo --no-open --out "$directory/demo"

@@ -51,6 +51,8 @@ pub struct FieldDraws {
     kept: Vec<usize>,
     draws: Vec<f32>,
     every: Option<usize>,
+    /// Draws that went by.
+    followed: u64,
     whole: Vec<f32>,
     exponential: Option<Exponential>,
 }
@@ -65,6 +67,7 @@ impl FieldDraws {
             kept: plan.kept.clone(),
             draws: Vec::with_capacity(draws * plan.kept.len()),
             every: plan.every,
+            followed: 0,
             whole: Vec::with_capacity(plan.every.map_or(0, |n| plan.sites * draws.div_ceil(n))),
             exponential: plan.levels.as_ref().map(|l| Exponential::new(plan.sites, l)),
         }
@@ -80,12 +83,29 @@ impl FieldDraws {
             *squares += before * (x - *mean);
         }
         self.draws.extend(self.kept.iter().map(|&site| field[site] as f32));
-        if self.every.is_some_and(|every| (self.count - 1).is_multiple_of(every as u64)) {
-            self.whole.extend(field.iter().map(|&x| x as f32));
+        self.follow(Some(field));
+    }
+
+    /// Whether anything but moments and kept sites is made of the next draw, so that its whole field is needed.
+    pub(crate) fn needs_field(&self) -> bool {
+        self.exponential.is_some() || self.is_due()
+    }
+
+    fn is_due(&self) -> bool {
+        self.every.is_some_and(|every| self.followed.is_multiple_of(every as u64))
+    }
+
+    /// Takes what is made of the whole field of the next draw; none where it is not needed.
+    pub(crate) fn follow(&mut self, field: Option<&[f64]>) {
+        if let Some(field) = field {
+            if self.is_due() {
+                self.whole.extend(field.iter().map(|&x| x as f32));
+            }
+            if let Some(exponential) = &mut self.exponential {
+                exponential.record(field);
+            }
         }
-        if let Some(exponential) = &mut self.exponential {
-            exponential.record(field);
-        }
+        self.followed += 1;
     }
 
     /// The exponential of the field, if it was followed.
@@ -104,7 +124,7 @@ impl FieldDraws {
         self.every.unwrap_or(1)
     }
 
-    /// Keeps a draw of the kept sites only; its moments come by [`Self::set_moments`].
+    /// Keeps a draw of the kept sites only; its moments come by [`Self::set_moments`], the rest by [`Self::follow`].
     pub(crate) fn keep(&mut self, values: &[f32]) {
         self.draws.extend_from_slice(values);
     }

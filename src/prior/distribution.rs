@@ -236,6 +236,9 @@ impl Distribution {
             }
             _ => match (quantile(0.025), quantile(0.5), quantile(0.975)) {
                 (Some(low), Some(median), Some(high)) => {
+                    // A median of zero comes out of the inversion as a speck beside the spread.
+                    let speck = 1e-12 * (high - low);
+                    let median = if median.abs() < speck { 0.0 } else { median };
                     let (low, median, high) = (rounded(low), rounded(median), rounded(high));
                     format!("median {median}, 95 % between {low} and {high}")
                 }

@@ -32,6 +32,10 @@ pub use volatility::draw_volatility;
 
 use crate::error::Error;
 
+/// DejaVu Sans, cut down to Latin, Greek and a few signs, so that pictures have their labels on machines without fonts; its
+/// licence is beside it.
+const FONT: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans-subset.ttf");
+
 /// Turns a failure of the drawing library, which only ever writes to memory here, into this crate's error.
 fn drawing<E: std::error::Error>(error: E) -> Error {
     Error::Numeric(format!("cannot draw the figure: {error}"))

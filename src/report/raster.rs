@@ -1,11 +1,10 @@
 //! Turns a figure's SVG into PNG, with a font of its own so that text looks the same on every machine.
 
+use super::FONT;
 use crate::error::{Error, Result};
 use resvg::{tiny_skia, usvg};
 use std::sync::{Arc, OnceLock};
 
-/// DejaVu Sans, cut down to Latin, Greek and a few signs; its licence is beside it.
-const FONT: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans-subset.ttf");
 /// Pixels of the picture for each unit of the figure: sharp on dense screens, and whole, so that neighbouring cells leave no seam.
 const DENSITY: f32 = 2.0;
 

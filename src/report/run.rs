@@ -182,6 +182,15 @@ impl Run {
         };
         let values = values.into_iter().map(|v| v as f32).collect();
         let sites = rest.iter().product();
+        if chains * per_chain == 0 {
+            let remedy = "fit again with a larger --keep-fields";
+            return Err(Error::input(
+                path.display().to_string(),
+                "draws of fields",
+                "none",
+                remedy,
+            ));
+        }
         Ok(Fields { chains: *chains, per_chain: *per_chain, sites, values })
     }
 

@@ -4,9 +4,7 @@
 //! looks for the typical set, scales are learnt from its draws as in Stan, and informed coordinates from its latents.
 
 use super::information::Share;
-use super::run::{
-    Fit, Progress, Stage, choose_coordinates, choose_mass, field_memory, pool, record,
-};
+use super::run::{Fit, Progress, Stage, choose_coordinates, choose_mass, field_plan, pool, record};
 use super::settings::{CoordinateChoice, MassChoice, Method, Settings};
 use super::start::start;
 use super::step_size::DualAveraging;
@@ -97,12 +95,7 @@ struct Chain {
 impl<'a> Plan<'a> {
     fn new(model: &'a Arc<Model>, settings: &'a Settings) -> Self {
         let (coordinates, learn) = choose_coordinates(model, settings);
-        let field = FieldPlan::new(
-            model.structure().sites(),
-            settings.chains as usize,
-            settings.draws as usize,
-            field_memory(settings),
-        );
+        let field = field_plan(model, settings);
         let mass = choose_mass(model, settings, &coordinates);
         Self { model, settings, coordinates, learn, mass, field }
     }

@@ -140,12 +140,7 @@ impl<'a> Plan<'a> {
             most_steps: settings.most_steps,
             steps: settings.steps,
         };
-        let (chains, draws) = (settings.chains as usize, settings.draws as usize);
-        let mut field =
-            FieldPlan::new(model.structure().sites(), chains, draws, field_memory(settings));
-        if let Some(levels) = &settings.exceed {
-            field = field.with_exponential(levels);
-        }
+        let field = field_plan(model, settings);
         let name = if learn.is_some() { "informed" } else { coordinates.name() };
         Ok(Self { model, settings, coordinates, mass, integrator, tuning, learn, field, name })
     }
@@ -319,7 +314,18 @@ const FIELD_MEMORY: usize = 256 << 20;
 /// Sites whose draws leave a GPU unless the user asks for more: enough to diagnose the field by.
 const GPU_SITES: usize = 1024;
 
-pub(super) fn field_memory(settings: &Settings) -> usize {
+/// What is recorded of the field.
+pub(super) fn field_plan(model: &Model, settings: &Settings) -> FieldPlan {
+    let (chains, draws) = (settings.chains as usize, settings.draws as usize);
+    let sites = model.structure().sites();
+    let plan = FieldPlan::new(sites, chains, draws, field_memory(settings));
+    match &settings.exceed {
+        Some(levels) => plan.with_exponential(levels),
+        None => plan,
+    }
+}
+
+fn field_memory(settings: &Settings) -> usize {
     let few = 4 * GPU_SITES * settings.chains as usize * settings.draws as usize;
     let own = if settings.device.is_gpu() { FIELD_MEMORY.min(few) } else { FIELD_MEMORY };
     settings.field_memory.unwrap_or(own)

@@ -520,6 +520,16 @@ impl Latents for GpuLatents {
         if self.field.count() {
             self.field.drain(|chain, values| draws[chain].keep(values));
         }
+        let mut field = Vec::new();
+        for (chain, draws) in draws.iter_mut().enumerate() {
+            if draws.needs_field() {
+                field.resize(draws.mean().len(), 0.0);
+                self.field.read(chain, &mut field);
+                draws.follow(Some(&field));
+            } else {
+                draws.follow(None);
+            }
+        }
     }
 
     fn finish(&mut self, draws: &mut [FieldDraws]) {

@@ -9,9 +9,6 @@ use ttf_parser::{Face, OutlineBuilder};
 /// Pixels to a point.
 const SCALE: f32 = 2.0;
 
-/// The letters; see `assets/README.md`.
-const FONT: &[u8] = include_bytes!("../../../assets/Roboto-Regular-subset.ttf");
-
 /// A colour: red, green, blue and opacity.
 pub(super) type Ink = (u8, u8, u8, u8);
 
@@ -40,7 +37,8 @@ impl Canvas {
         let mut pixels =
             Pixmap::new(size(width), size(height)).ok_or_else(|| broken("no memory"))?;
         pixels.fill(Color::WHITE);
-        let face = Face::parse(FONT, 0).map_err(|error| broken(&error.to_string()))?;
+        let face =
+            Face::parse(crate::report::FONT, 0).map_err(|error| broken(&error.to_string()))?;
         Ok(Self { pixels, face, mask: None })
     }
 

@@ -54,12 +54,11 @@ impl<S: Surface> Surface for Spoilt<S> {
     }
 }
 
+/// A point over any surface.
+type Point<'a> = Generalized<Box<dyn Surface + 'a>>;
+
 /// Calls `check` with every surface at a point of it.
-fn each_surface(
-    fault: Fault,
-    seed: u32,
-    check: &mut dyn FnMut(&str, &mut Generalized<Box<dyn Surface + '_>>, &[f64]),
-) {
+fn each_surface(fault: Fault, seed: u32, check: &mut dyn FnMut(&str, &mut Point<'_>, &[f64])) {
     for case in &cases() {
         let mut space = Space::new(&case.model, &Coordinates::Centred).unwrap();
         let (z, phi) = case.point(seed);
@@ -102,7 +101,7 @@ fn curved(name: &str) -> bool {
 }
 
 /// How far from its start a trajectory comes back, over the size of the state.
-fn return_error(point: &mut Generalized<Box<dyn Surface + '_>>, q: &[f64]) -> f64 {
+fn return_error(point: &mut Point<'_>, q: &[f64]) -> f64 {
     assert!(point.place(q));
     point.draw(&normals(q.len(), 40));
     let start = [point.position(), point.momentum()].concat();
@@ -149,7 +148,7 @@ fn a_metric_with_a_memory_does_not_return_and_is_caught() {
 }
 
 /// log|det J| of three steps by five-point differences, and a bound on its error from two step widths (see `laws.rs`).
-fn log_volume(point: &mut Generalized<Box<dyn Surface + '_>>, q: &[f64]) -> (f64, f64) {
+fn log_volume(point: &mut Point<'_>, q: &[f64]) -> (f64, f64) {
     assert!(point.place(q));
     point.draw(&normals(q.len(), 41));
     let start = [point.position(), point.momentum()].concat();

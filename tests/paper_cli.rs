@@ -84,6 +84,8 @@ fn made_again(directory: &Path, page: &str) {
     let told = text(&paper(directory, "table1 --quick --draws 4 --out made").stdout);
     let fresh = told.lines().filter(|l| l.starts_with("table") && !l.ends_with("(made before)"));
     assert_eq!(fresh.count(), 1, "{told}");
+    // The page still holds what was made before.
+    assert_eq!(tables(&fs::read_to_string(directory.join("made/paper.md")).unwrap()).len(), 4);
 }
 
 #[test]
@@ -126,6 +128,7 @@ fn the_uci_file_is_read_and_what_is_no_such_file_refused() {
         assert_eq!(output.status.code(), Some(2), "{line}");
         let complaint = text(&output.stderr);
         assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        assert!(!directory.path().join("a").exists(), "{line} left something behind");
         assert!(parts.iter().all(|part| complaint.contains(part)), "{complaint}");
     }
 }

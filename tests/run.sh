@@ -83,7 +83,7 @@ run cargo test --locked
 # Reports are opened in a browser.
 run cargo test --locked --test points -- --ignored browser
 # Each bench runs once, to show that it works; `cargo bench` measures.
-run cargo test --locked --bench gradient --bench transition
+run cargo test --locked --bench gradient --bench transition --bench device
 run cargo run --locked --release -- demo --no-open --out "$directory/demo"
 
 step "the demo wrote its results"

@@ -19,5 +19,6 @@ struct Motion {
     weight: f32,
     row: u32,
     zero: u32,
-    unused: vec2u,
+    draw: u32,
+    unused: u32,
 }

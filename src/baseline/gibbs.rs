@@ -16,7 +16,6 @@ const HYPERPARAMETERS: u32 = 1;
 
 /// HMC within Gibbs.
 pub struct HmcGibbs {
-    kind: MassKind,
     latents: LatentTurn,
     hyperparameters: HyperTurn,
 }
@@ -33,13 +32,7 @@ impl HmcGibbs {
         Ok(Self {
             latents: LatentTurn::new(space, state, &kind, trajectory)?,
             hyperparameters: HyperTurn::new(state, metric, trajectory),
-            kind,
         })
-    }
-
-    /// The latents' mass.
-    pub fn mass(&self) -> &MassKind {
-        &self.kind
     }
 }
 

@@ -26,6 +26,24 @@ pub enum Flow {
     Rotation,
 }
 
+/// What can be asked of a device without waiting for the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// U, as by [`Latents::evaluate`].
+    Potential,
+    /// The kinetic energy, as by [`Latents::kinetic`].
+    Kinetic,
+}
+
+/// The answer: energies of all chains and their gradients in φ.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading<'a> {
+    /// One energy per chain.
+    pub energy: &'a [f64],
+    /// Gradients, chain after chain.
+    pub by_phi: &'a [f64],
+}
+
 /// The latent block of a batch of chains: positions z, momenta r and the gradient at z.
 pub trait Latents: Send {
     /// Number of chains.
@@ -44,6 +62,17 @@ pub trait Latents: Send {
 
     /// Kinetic energies at (r, φ), and their gradients in φ if asked for.
     fn kinetic(&mut self, phi: &[f64], energy: &mut [f64], by_phi: Option<&mut [f64]>);
+
+    /// Whether waiting for an answer costs something, so that [`Self::request`] and [`Self::collect`] are worth using.
+    fn defers(&self) -> bool {
+        false
+    }
+
+    /// Asks for a quantity at the current point and φ without waiting. For devices that defer.
+    fn request(&mut self, _phi: &[f64], _quantity: Quantity) {}
+
+    /// Waits once for everything that was requested and hands it over in that order; nothing if the device has failed.
+    fn collect(&mut self, _visit: &mut dyn FnMut(Reading<'_>)) {}
 
     /// r ← r − ε ∂U/∂z (less z for [`Flow::Rotation`]), one ε per chain.
     fn kick(&mut self, step: &[f64], flow: Flow);

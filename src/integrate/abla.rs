@@ -19,7 +19,7 @@ fn latents(system: &mut System, steps: &Steps, flow: Flow, k1: u32) {
     for _ in 0..k1 {
         system.kick_latents(steps, 0.5 * share, flow);
         system.flow_latents(steps, share, flow);
-        system.evaluate();
+        system.evaluate_by_and_by();
         system.kick_latents(steps, 0.5 * share, flow);
     }
     system.attribute_to_latents();
@@ -31,7 +31,7 @@ fn hyperparameters(system: &mut System, steps: &Steps, k2: u32) {
     for _ in 0..k2 {
         system.kick_hyperparameters(steps, 0.5 * share, Flow::Drift, true);
         system.flow_hyperparameters(steps, share, Flow::Drift);
-        system.evaluate();
+        system.evaluate_by_and_by();
         system.kick_hyperparameters(steps, 0.5 * share, Flow::Drift, true);
     }
 }

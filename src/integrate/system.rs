@@ -1,7 +1,7 @@
 //! Holds the state of a batch of trajectories and the moves integrators are made of.
 
 use super::HyperMetric;
-use crate::device::{Flow, Latents};
+use crate::device::{Flow, Latents, Quantity};
 
 /// Step sizes of each chain, for latents and for hyperparameters (in standardised units). Zero leaves a chain where it is.
 #[derive(Clone, Debug)]
@@ -35,6 +35,22 @@ pub struct System {
     kinetic_by_phi: Vec<f64>,
     scaled: Vec<f64>,
     psi: Vec<f64>,
+    /// What is to be done with answers the device has been asked for and not yet given.
+    deferred: Vec<Deferred>,
+}
+
+/// What an answer of the device is for.
+enum Deferred {
+    /// A potential and its gradient.
+    Evaluated,
+    /// A kinetic energy: add up H.
+    Total,
+    /// A kinetic energy: remember H.
+    Mark,
+    /// A kinetic energy: book the change of H since the mark to the latent block.
+    Attribute,
+    /// A kinetic energy and its gradient: kick p, by these steps, with this gradient and the potential's.
+    Kick(Vec<f64>),
 }
 
 impl System {
@@ -55,24 +71,36 @@ impl System {
             kinetic_by_phi: vec![0.0; phi.len()],
             scaled: vec![0.0; chains],
             psi: vec![0.0; m],
+            deferred: Vec::new(),
             phi,
         }
     }
 
     /// Evaluates U and its gradients at the current point.
     pub fn evaluate(&mut self) {
+        self.settle_deferred();
         self.latents.evaluate(&self.phi, &mut self.potential, &mut self.by_phi);
     }
 
     /// H of each chain, from the last evaluation and the current momenta.
     pub fn energies(&mut self) -> &[f64] {
-        self.latents.kinetic(&self.phi, &mut self.kinetic, None);
+        if self.latents.defers() {
+            self.defer(Quantity::Kinetic, Deferred::Total);
+            self.settle_deferred();
+        } else {
+            self.latents.kinetic(&self.phi, &mut self.kinetic, None);
+            self.add_energies();
+        }
+        &self.energy
+    }
+
+    /// H from potential, kinetic energy and p.
+    fn add_energies(&mut self) {
         let m = self.psi.len();
         for b in 0..self.potential.len() {
             let own = self.p[b * m..(b + 1) * m].iter().map(|p| p * p).sum::<f64>();
             self.energy[b] = self.potential[b] + self.kinetic[b] + 0.5 * own;
         }
-        &self.energy
     }
 
     /// H of one chain as of the last [`Self::energies`].
@@ -82,16 +110,83 @@ impl System {
 
     /// Remembers H, for [`Self::attribute_to_latents`].
     pub(super) fn mark_energies(&mut self) {
+        if self.latents.defers() {
+            return self.defer(Quantity::Kinetic, Deferred::Mark);
+        }
         self.energies();
-        self.marked.copy_from_slice(&self.energy);
+        self.book(true);
+    }
+
+    /// The same as [`Self::evaluate`], but the result may be late: it is there when φ moves next, or H is asked for.
+    pub(super) fn evaluate_by_and_by(&mut self) {
+        if self.latents.defers() {
+            return self.defer(Quantity::Potential, Deferred::Evaluated);
+        }
+        self.evaluate();
+    }
+
+    /// Asks the device for a quantity, and remembers what it is for.
+    fn defer(&mut self, quantity: Quantity, then: Deferred) {
+        self.latents.request(&self.phi, quantity);
+        self.deferred.push(then);
+    }
+
+    /// Waits for everything that was asked for, and does with it what was to be done, in order.
+    fn settle_deferred(&mut self) {
+        if self.deferred.is_empty() {
+            return;
+        }
+        let mut answers = Vec::with_capacity(self.deferred.len());
+        self.latents.collect(&mut |reading| {
+            answers.push((reading.energy.to_vec(), reading.by_phi.to_vec()));
+        });
+        let deferred = std::mem::take(&mut self.deferred);
+        if answers.len() < deferred.len() {
+            // The device has failed: no proposal may be accepted.
+            self.potential.fill(f64::INFINITY);
+            self.energy.fill(f64::INFINITY);
+        }
+        for (then, (energy, by_phi)) in deferred.into_iter().zip(answers) {
+            match then {
+                Deferred::Evaluated => {
+                    self.potential.copy_from_slice(&energy);
+                    self.by_phi.copy_from_slice(&by_phi);
+                }
+                Deferred::Total | Deferred::Mark | Deferred::Attribute => {
+                    self.kinetic.copy_from_slice(&energy);
+                    self.add_energies();
+                    match then {
+                        Deferred::Mark => self.book(true),
+                        Deferred::Attribute => self.book(false),
+                        _ => {}
+                    }
+                }
+                Deferred::Kick(steps) => {
+                    self.kinetic_by_phi.copy_from_slice(&by_phi);
+                    self.kick_by(&steps, Flow::Drift, true);
+                }
+            }
+        }
+    }
+
+    /// Remembers H, or books its change since then to the latent block.
+    fn book(&mut self, mark: bool) {
+        if mark {
+            self.marked.copy_from_slice(&self.energy);
+            return;
+        }
+        for b in 0..self.energy.len() {
+            self.latent_error[b] += self.energy[b] - self.marked[b];
+        }
     }
 
     /// Books the change of H since the mark to the latent block.
     pub(super) fn attribute_to_latents(&mut self) {
-        self.energies();
-        for b in 0..self.energy.len() {
-            self.latent_error[b] += self.energy[b] - self.marked[b];
+        if self.latents.defers() {
+            return self.defer(Quantity::Kinetic, Deferred::Attribute);
         }
+        self.energies();
+        self.book(false);
     }
 
     pub(super) fn kick_latents(&mut self, steps: &Steps, share: f64, flow: Flow) {
@@ -112,14 +207,23 @@ impl System {
         flow: Flow,
         auxiliary: bool,
     ) {
+        let scaled: Vec<f64> = steps.hyperparameters.iter().map(|step| share * step).collect();
+        if auxiliary && self.latents.defers() {
+            return self.defer(Quantity::Kinetic, Deferred::Kick(scaled));
+        }
         if auxiliary {
             let by_phi = Some(&mut self.kinetic_by_phi[..]);
             self.latents.kinetic(&self.phi, &mut self.kinetic, by_phi);
         }
+        self.kick_by(&scaled, flow, auxiliary);
+    }
+
+    /// Kicks p by these steps, with the gradients that are there.
+    fn kick_by(&mut self, steps: &[f64], flow: Flow, auxiliary: bool) {
         let m = self.psi.len();
         for (b, metric) in self.metrics.iter().enumerate() {
             let own = b * m..(b + 1) * m;
-            let step = share * steps.hyperparameters[b];
+            let step = steps[b];
             let p = &mut self.p[own.clone()];
             metric.kick(step, &self.by_phi[own.clone()], p);
             if auxiliary {
@@ -134,6 +238,7 @@ impl System {
 
     /// Moves φ along its flow: a drift, or a turn of (ψ, p).
     pub(super) fn flow_hyperparameters(&mut self, steps: &Steps, share: f64, flow: Flow) {
+        self.settle_deferred();
         let m = self.psi.len();
         for (b, metric) in self.metrics.iter().enumerate() {
             let own = b * m..(b + 1) * m;

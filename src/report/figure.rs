@@ -127,10 +127,10 @@ fn draw_curves(area: &Area<'_>, title: &str, axes: &[String; 2], curves: &[Curve
     draw_title(area, title)?;
     let points = || curves.iter().flat_map(|c| c.points.iter());
     let mut chart = ChartBuilder::on(area)
-        .margin_top(30)
+        .margin_top(46)
         .margin_right(14)
         .x_label_area_size(44)
-        .y_label_area_size(58)
+        .y_label_area_size(62)
         .build_cartesian_2d(span(points().map(|p| p.0)), span(points().map(|p| p.1)))
         .map_err(drawing)?;
     let mut mesh = chart.configure_mesh();
@@ -149,9 +149,9 @@ fn draw_curves(area: &Area<'_>, title: &str, axes: &[String; 2], curves: &[Curve
         let finite = curve.points.iter().copied().filter(|p| p.0.is_finite() && p.1.is_finite());
         chart.draw_series(LineSeries::new(finite, ink.stroke_width(2))).map_err(drawing)?;
         if !curve.name.is_empty() {
-            // The legend stands in the upper right corner, where histograms are low.
-            let (x, y) = (PANEL.0 as i32 - 150, 38 + 16 * k as i32);
-            let line = PathElement::new(vec![(x - 22, y + 6), (x - 4, y + 6)], ink.stroke_width(3));
+            // The legend stands in a row between title and plot.
+            let (x, y) = (80 + 95 * k as i32, 26);
+            let line = PathElement::new(vec![(x - 20, y + 6), (x - 4, y + 6)], ink.stroke_width(3));
             area.draw(&line).map_err(drawing)?;
             area.draw_text(&curve.name, &("sans-serif", 11).into(), (x, y)).map_err(drawing)?;
         }
@@ -169,7 +169,7 @@ fn draw_map(
     draw_title(area, title)?;
     let (width, height) = grid.extent();
     let mut chart = ChartBuilder::on(area)
-        .margin_top(30)
+        .margin_top(46)
         .margin_right(70)
         .x_label_area_size(34)
         .y_label_area_size(58)
@@ -182,7 +182,7 @@ fn draw_map(
         .into_iter()
         .map(|(corners, value)| Rectangle::new(corners, colour(share(value, limits)).filled()));
     chart.draw_series(cells).map_err(drawing)?;
-    super::tiles::draw_bar(area, limits, [58, 70, 30, 34])
+    super::tiles::draw_bar(area, limits, [58, 70, 46, 34])
 }
 
 #[cfg(test)]

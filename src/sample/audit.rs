@@ -57,7 +57,7 @@ impl Auditor {
         transition: u32,
         info: &mut [Info],
     ) -> Result<()> {
-        if draw % self.every != 0 {
+        if !draw.is_multiple_of(self.every) {
             kernel.transition(transition, info);
             return Ok(());
         }

@@ -44,8 +44,10 @@ fn models_without_stages_are_refused() {
     let informed = Coordinates::Informed { information: Information::Scalar(1.0), shift: None };
     let error = device().latents(&model, &informed, &prior, 1, vec![(0, z)]).err().unwrap();
     assert!(error.to_string().contains("--mass auto"), "{error}");
+    let series = crate::worlds::series(10);
     let centred = Settings { coordinates: CoordinateChoice::Centred, ..settings() };
-    assert!(run(&model, &centred, &()).is_err());
+    let error = run(&series, &centred, &()).unwrap_err().to_string();
+    assert!(error.contains("--device cpu"), "{error}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 #![allow(clippy::print_stdout, reason = "figures are shown beside a failure, or when asked for")]
 
+mod abla;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../posterior/compare.rs"]

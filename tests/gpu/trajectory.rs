@@ -2,10 +2,14 @@
 //!
 //! The reference is written down here once more: leapfrogs of [`Target`], on the same random numbers.
 
-use crate::worlds::{World, device, series, worlds};
+use crate::worlds::{World, device, worlds};
+use sshmc::coordinates::Coordinates;
 use sshmc::device::Flow;
 use sshmc::hamiltonian::{MassKind, Target};
+use sshmc::model::stochvol;
 use sshmc::random::{Purpose, Stream};
+use sshmc::simulate::{self, VolatilityTruth};
+use std::sync::Arc;
 
 /// Steps of a trajectory.
 const STEPS: usize = 5;
@@ -154,17 +158,23 @@ fn the_comparison_sees_a_small_error() {
 
 #[test]
 fn energies_of_a_million_latents_are_good_to_a_thousandth() {
-    let world =
-        World { name: "a million", model: series(1_000_000), kappa: 0.5, chains: 1, step: 0.0 };
-    let mut reference = Reference::new(&world, world.ids().start, 0.0);
-    reference.evaluate();
-    let chains = vec![(world.ids().start, world.z(world.ids().start))];
+    let truth = VolatilityTruth { steps: 1_000_000, phi: 0.95, sigma: 0.2, beta: 0.65 };
+    let series = simulate::stochvol(&truth, 1).unwrap();
+    let model = Arc::new(stochvol(&series.returns, &[]).unwrap());
+    let working = [truth.phi.atanh(), truth.sigma.ln(), truth.beta.ln()];
+    let phi = model.hyperparameters().coordinates(&working);
+    let mut target = Target::new(model.clone(), &Coordinates::whitened()).unwrap();
+    // The true latents: a typical point, where forces balance.
+    let mut z = vec![0.0; truth.steps];
+    assert!(target.place(&phi, &series.x, &mut z));
+    z.iter_mut().for_each(|z| *z = f64::from(*z as f32));
+    let (mut by_z, mut by_phi) = (vec![0.0; z.len()], vec![0.0; 3]);
+    let want = target.evaluate(&z, &phi, &mut by_z, &mut by_phi);
     let mut gpu = device()
-        .latents(&world.model, &world.rounded(0.0), &MassKind::Identity, SEED, chains)
+        .latents(&model, &Coordinates::whitened(), &MassKind::Identity, SEED, vec![(0, z)])
         .unwrap();
-    let (mut potential, mut by_phi) = ([f64::NAN], vec![f64::NAN; reference.phi.len()]);
-    gpu.evaluate(&reference.phi, &mut potential, &mut by_phi);
-    let error = (potential[0] - reference.potential).abs();
-    println!("U = {}, off by {error:e}", reference.potential);
-    assert!(error < 1e-3, "got {}, want {}", potential[0], reference.potential);
+    let mut got = [f64::NAN];
+    gpu.evaluate(&phi, &mut got, &mut by_phi);
+    println!("U = {want}, off by {:e}", got[0] - want);
+    assert!((got[0] - want).abs() < 1e-3, "got {}, want {want}", got[0]);
 }

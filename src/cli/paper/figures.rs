@@ -138,7 +138,7 @@ pub(crate) fn third(rows: &[Row], counts: &Counts) -> Result<Block> {
         .iter()
         .map(|(method, field)| Panel::Map {
             title: format!("mean log intensity, {method}"),
-            grid: counts.grid().clone(),
+            grid: *counts.grid(),
             values: field.to_vec(),
             limits,
         })

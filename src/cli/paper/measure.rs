@@ -89,15 +89,14 @@ impl Figures {
     }
 }
 
-/// Geyer's size; where it has none because the chain is antithetic, the number of draws, and where it did not move, zero.
+/// Geyer's size, up to what Stan allows an antithetic chain of n draws, n log₁₀ n: beyond it, and where the estimate has no
+/// value for such a chain, it is noise. Zero if the chain did not move.
 fn geyer(chain: &[f64]) -> f64 {
     let size = Diagnoser::new().geyer_ess(chain);
     let moved = chain.windows(2).any(|pair| pair[0] != pair[1]);
-    match (size.is_nan(), moved) {
-        (false, _) => size,
-        (true, true) => chain.len() as f64,
-        (true, false) => 0.0,
-    }
+    let n = chain.len() as f64;
+    // The smaller of the two is the bound where the size is not a number.
+    if moved { size.min(n * n.log10()) } else { 0.0 }
 }
 
 /// Squared errors of the means of v and v², whose truths are 0 and 9.
@@ -193,7 +192,7 @@ mod tests {
     fn sizes_are_numbers_for_stuck_and_for_antithetic_chains() {
         assert_eq!(geyer(&[1.0; 50]), 0.0);
         let zigzag: Vec<f64> = (0..50).map(|i| f64::from(i % 2)).collect();
-        assert_eq!(geyer(&zigzag), 50.0);
+        assert_eq!(geyer(&zigzag), 50.0 * 50f64.log10());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::screen::Screen;
 use clap::{Args, ValueEnum};
 use measure::{Row, Store, write};
 use page::Block;
-use runs::{Kind, Problem, Size};
+use runs::{Kind, Problem, Run, Size};
 use sshmc::report::draw_png;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -28,7 +28,7 @@ Examples:
   sshmc paper --quick
   sshmc paper table1
   sshmc paper table2 --data german.data --out credit
-  sshmc paper all --out reproduced";
+  sshmc paper all --skip-costly --out reproduced";
 
 /// Options of the reproduction.
 #[derive(Args, Debug)]
@@ -92,41 +92,50 @@ impl Item {
 }
 
 impl Paper {
-    /// Makes what is asked for, and says how far it is.
+    /// Makes what is asked for, and says how far it is. What was made before with the same settings is on the page too.
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let size = self.size().map_err(Failure::preparing)?;
-        let store = Store::open(&self.out).map_err(Failure::preparing)?;
+        // All data are read and drawn before the first hour of running.
+        let chapters = chapters(&size).map_err(Failure::preparing)?;
         size.check_data(&self.out).map_err(Failure::preparing)?;
+        let store = Store::open(&self.out).map_err(Failure::preparing)?;
         let begun = Instant::now();
         let mut screen = Screen::open(self.quiet);
         let mut blocks = vec![Block::Text(self.introduction())];
-        if self.item.asks(Item::Figure1) {
+        if self.item.asks(Item::Figure1) || self.out.join("figure1.svg").is_file() {
             blocks.push(figures::first().map_err(Failure::running)?);
         }
-        let tables = [Item::Table1, Item::Table2, Item::Table3, Item::Table4];
-        for (table, item) in (1..).zip(tables) {
-            let figure = match item {
-                Item::Table3 => Some(Item::Figure2),
-                Item::Table4 => Some(Item::Figure3),
-                _ => None,
-            };
-            let drawn = figure.is_some_and(|figure| self.item.asks(figure));
-            if !self.item.asks(item) && !drawn {
-                continue;
-            }
-            let problem = size.problem(table).map_err(Failure::preparing)?;
-            let whole = self.item.asks(item);
-            let rows = self.rows(table, &problem, &size, &store, whole, &mut screen)?;
-            if whole {
-                blocks.extend(section(table, &problem, &rows));
-            }
-            if drawn {
-                blocks.push(picture(&rows, &problem).map_err(Failure::running)?);
-            }
+        for chapter in &chapters {
+            blocks.extend(self.make(chapter, &store, &mut screen)?);
         }
         write_pages(&self.out, &blocks).map_err(Failure::finishing)?;
         let (seconds, page) = (begun.elapsed().as_secs_f64(), self.out.join("paper.html"));
         screen.tell(&format!("Done in {seconds:.0} s. The page is {}\n", page.display()))
+    }
+
+    /// The part of the page that belongs to a table; empty if nobody asked for it.
+    fn make(
+        &self,
+        chapter: &Chapter,
+        store: &Store,
+        screen: &mut Screen,
+    ) -> Result<Vec<Block>, Failure> {
+        let made = || chapter.runs.iter().all(|run| store.find(run).is_some());
+        let whole = self.item.asks(chapter.item) || made();
+        let drawn = chapter.figure.is_some_and(|figure| whole || self.item.asks(figure));
+        if !whole && !drawn {
+            return Ok(Vec::new());
+        }
+        let wanted = chapter.runs.iter().filter(|run| whole || run.kind == Kind::Published);
+        let rows = wanted.map(|run| self.row(run, store, screen)).collect::<Result<Vec<_>, _>>()?;
+        let mut blocks = Vec::new();
+        if whole {
+            blocks.extend(section(chapter.table, &chapter.problem, &rows));
+        }
+        if drawn {
+            blocks.push(picture(&rows, &chapter.problem).map_err(Failure::running)?);
+        }
+        Ok(blocks)
     }
 
     fn size(&self) -> sshmc::Result<Size> {
@@ -161,46 +170,50 @@ impl Paper {
         )
     }
 
-    /// The rows of a table: all, or only those a figure needs.
-    fn rows(
-        &self,
-        table: usize,
-        problem: &Problem,
-        size: &Size,
-        store: &Store,
-        whole: bool,
-        screen: &mut Screen,
-    ) -> Result<Vec<Row>, Failure> {
-        let all = runs::runs(table, problem, size);
-        let wanted = all.into_iter().filter(|run| whole || run.kind == Kind::Published);
-        let mut rows = Vec::new();
-        for run in wanted {
-            let earlier = store.find(&run);
-            let again = earlier.is_some();
-            let figures = match earlier {
-                Some(figures) => figures,
-                None => store.make(&run, self.quiet).map_err(Failure::running)?,
-            };
-            let dense = if run.kind == Kind::Dense { ", dense" } else { "" };
-            screen.tell(&format!(
-                "table {}: {} in {} coordinates{dense}: {} s, smallest ESS {}, {} a second{}\n",
-                run.table,
-                run.method,
-                run.coordinates,
-                table::number(figures.seconds),
-                table::number(figures.least()),
-                table::number(figures.rate()),
-                if again { " (made before)" } else { "" }
-            ))?;
-            rows.push(Row {
-                method: run.method,
-                coordinates: run.coordinates,
-                kind: run.kind,
-                figures,
-            });
-        }
-        Ok(rows)
+    /// The figures of a run, made now or before.
+    fn row(&self, run: &Run, store: &Store, screen: &mut Screen) -> Result<Row, Failure> {
+        let earlier = store.find(run);
+        let again = if earlier.is_some() { " (made before)" } else { "" };
+        let figures = match earlier {
+            Some(figures) => figures,
+            None => store.make(run, self.quiet).map_err(Failure::running)?,
+        };
+        let dense = if run.kind == Kind::Dense { ", dense" } else { "" };
+        screen.tell(&format!(
+            "table {}: {} in {} coordinates{dense}: {} s, smallest ESS {}, {} a second{again}\n",
+            run.table,
+            run.method,
+            run.coordinates,
+            table::number(figures.seconds),
+            table::number(figures.least()),
+            table::number(figures.rate()),
+        ))?;
+        Ok(Row { method: run.method, coordinates: run.coordinates, kind: run.kind, figures })
     }
+}
+
+/// A table with its data and runs, and the figure that is drawn from them.
+struct Chapter {
+    table: usize,
+    item: Item,
+    figure: Option<Item>,
+    problem: Problem,
+    runs: Vec<Run>,
+}
+
+fn chapters(size: &Size) -> sshmc::Result<Vec<Chapter>> {
+    let items = [
+        (Item::Table1, None),
+        (Item::Table2, None),
+        (Item::Table3, Some(Item::Figure2)),
+        (Item::Table4, Some(Item::Figure3)),
+    ];
+    let chapter = |(table, (item, figure))| {
+        let problem = size.problem(table)?;
+        let runs = runs::runs(table, &problem, size);
+        Ok(Chapter { table, item, figure, problem, runs })
+    };
+    (1..).zip(items).map(chapter).collect()
 }
 
 /// A table with what is around it.

@@ -301,7 +301,7 @@ fn specs(table: usize) -> Vec<Spec> {
         1 => vec![
             published("HMC", |s| hmc(s, 20)),
             published("RMHMC (Gibbs)", |s| rmhmc(s, 10, 5)),
-            published("SSHMC", |s| sshmc(s, MassChoice::Prior, 20, 2, 1)),
+            published("SSHMC", |s| sshmc(s, MassChoice::Prior, 40, 2, 1)),
             Spec {
                 kind: Kind::Costly,
                 ..published("RMHMC (SoftAbs)", |s| {
@@ -314,12 +314,12 @@ fn specs(table: usize) -> Vec<Spec> {
         2 => vec![
             published("HMC", |s| hmc(s, 20)),
             published("RMHMC (Gibbs)", |s| rmhmc(s, 6, 6)),
-            published("SSHMC", |s| sshmc(s, MassChoice::PriorPlusInformation, 6, 1, 1)),
+            published("SSHMC", |s| sshmc(s, MassChoice::PriorPlusInformation, 3, 1, 1)),
         ],
         3 => vec![
             published("HMC", |s| hmc(s, 10)),
             published("RMHMC (Gibbs)", |s| rmhmc(s, 10, 5)),
-            published("SSHMC", |s| sshmc(s, MassChoice::PriorPlusInformation, 10, 5, 2)),
+            published("SSHMC", |s| sshmc(s, MassChoice::PriorPlusInformation, 2, 5, 2)),
         ],
         _ => {
             let rmhmc: fn(&mut Settings) = |s| rmhmc(s, 20, 1);

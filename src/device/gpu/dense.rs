@@ -85,7 +85,7 @@ impl DenseMatrix {
             recording.dispatch(slab);
         }
         recording.copy(&self.y, &self.staging, [0, 0], bytes);
-        recording.download(&self.gpu, &self.staging, bytes, |bytes| {
+        recording.download(&self.gpu, &[(&self.staging, bytes)], |bytes| {
             let sums: &[[f32; 2]] = bytemuck::cast_slice(bytes);
             for (out, sum) in out.iter_mut().zip(sums) {
                 *out = f64::from(sum[0]) + f64::from(sum[1]);

@@ -106,7 +106,7 @@ impl Field {
         let bytes = 4 * (kept.rows * chains * kept.count) as u64;
         let mut recording = Recording::default();
         recording.copy(&kept.history, &kept.staging, [0, 0], bytes);
-        recording.download(&self.gpu, &kept.staging, bytes, |bytes| {
+        recording.download(&self.gpu, &[(&kept.staging, bytes)], |bytes| {
             let values: &[f32] = bytemuck::cast_slice(bytes);
             for (i, draw) in values.chunks_exact(kept.count.max(1)).enumerate() {
                 visit(i % chains, draw);

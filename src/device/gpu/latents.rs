@@ -5,13 +5,14 @@ use super::ar1::Ar1Block;
 use super::field::{Field, weigh};
 use super::params::Motion;
 use super::recording::Recording;
+use super::requests::{Plan, Requests};
 use super::spectral::SpectralBlock;
 use super::state::{Plane, State};
 use crate::coordinates::Coordinates;
-use crate::device::{Flow, Latents};
+use crate::device::{Flow, Latents, Quantity, Reading};
 use crate::draws::FieldDraws;
 use crate::error::{DeviceError, Result};
-use crate::hamiltonian::{LatentMass, MassKind, Target, chain_rule};
+use crate::hamiltonian::{LatentMass, MassKind, Target};
 use crate::likelihood::SiteTwin;
 use crate::model::{Column, Model};
 use crate::structure::{Information, Structure};
@@ -29,21 +30,23 @@ pub(super) trait Block: Send {
     /// Sends what [`Self::aim`] and [`Self::inform`] set.
     fn upload(&self, gpu: &Gpu);
 
-    /// Records the stages that move latents, evaluate them and leave the gradient in the state.
-    fn evaluate<'a>(&'a self, recording: &mut Recording<'a>);
+    /// What it takes to move latents, evaluate them and leave the gradient in the state.
+    fn evaluation(&self) -> Plan<'_>;
+
+    /// What it takes to move latents and read their kinetic energy; none if their mass is one.
+    fn kinetic(&self) -> Option<Plan<'_>> {
+        None
+    }
 
     /// Records the stages that add the current point to the running means, at the hyperparameters last aimed at.
     fn learn<'a>(&'a self, recording: &mut Recording<'a>);
-
-    /// The buffers that hold sums after that, and how many bytes of each.
-    fn sums(&self) -> Vec<(&wgpu::Buffer, u64)>;
-
-    /// What the sums say of a chain.
-    fn digest(&self, chain: usize, sums: &[&[[f32; 2]]]) -> Evaluation;
 }
 
-/// A chain's potential, less the prior of its hyperparameters, and its derivatives.
-#[derive(Clone, Copy, Debug)]
+/// Says what a request's sums mean for a chain.
+pub(super) type Reader = Box<dyn Fn(usize, &[[f32; 2]]) -> Evaluation + Send>;
+
+/// A chain's potential, less the prior of its hyperparameters, or its kinetic energy, and its derivatives.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Evaluation {
     pub(super) potential: f64,
     pub(super) by_w: [f64; 2],
@@ -57,8 +60,7 @@ pub(crate) struct GpuLatents {
     state: State,
     field: Field,
     block: Box<dyn Block>,
-    staging: wgpu::Buffer,
-    staged: u64,
+    requests: Requests,
     chains: Vec<Chain>,
     /// Moves that wait for the next evaluation.
     motion: Vec<Motion>,
@@ -113,14 +115,12 @@ impl GpuLatents {
             }
             _ => return Err(structure_unsupported(structure).into()),
         };
-        let staged = block.sums().iter().map(|(_, bytes)| bytes).sum();
         let motion = chains.iter().map(|(id, _)| still(seed, *id)).collect();
         let m = model.hyperparameters().len();
         let mut latents = Self {
             model: model.clone(),
             mass: mass.clone(),
-            staging: gpu.staging("sums", staged)?,
-            staged,
+            requests: Requests::new(gpu, model),
             state,
             field,
             block,
@@ -201,16 +201,26 @@ impl GpuLatents {
     fn rest(&mut self) {
         self.flowing = false;
         for m in &mut self.motion {
-            (m.kick, m.reference, m.half, m.sine, m.sign, m.moving) = (0.0, 0.0, 0.0, 0.0, 1.0, 0);
+            (m.kick, m.reference, m.half, m.sine, m.sign) = (0.0, 0.0, 0.0, 0.0, 1.0);
+            (m.moving, m.draw) = (0, 0);
         }
     }
 
     /// Makes the moves that wait, without an evaluation.
     fn flush(&mut self) {
-        if self.motion.iter().any(|m| m.moving != 0) {
-            self.state.advance(&self.motion);
+        if self.motion.iter().any(|m| m.moving != 0 || m.draw != 0) {
+            self.state.upload_motion(&self.motion);
+            let mut recording = Recording::default();
+            for stage in self.block.kinetic().unwrap_or_else(|| self.state.kinetic()).stages {
+                recording.dispatch(stage);
+            }
+            recording.submit(&self.state.gpu);
             self.rest();
         }
+    }
+
+    fn centred(&self) -> bool {
+        self.chains.iter().any(|chain| chain.coordinates == Coordinates::Centred)
     }
 
     /// The point of a chain, evaluated in f64 on the host.
@@ -272,10 +282,13 @@ pub(super) fn supported(
         );
     }
     let identity = LatentMass::new(structure, mass, coordinates)?.is_identity();
-    if *coordinates == Coordinates::Centred || !identity {
+    let published = *coordinates == Coordinates::Centred
+        && *mass == MassKind::Precision(Information::NONE)
+        && matches!(structure, Structure::Spectral(_));
+    if !published && (*coordinates == Coordinates::Centred || !identity) {
         return refuse(
-            "this mass of the latents",
-            "only unit mass in whitened or informed coordinates has stages there",
+            "this mass of the latents in these coordinates",
+            "there are stages for unit mass in whitened or informed coordinates, and for centred fields on a grid with the prior's mass",
             "use --coordinates auto --mass auto, or --device cpu",
         );
     }
@@ -298,71 +311,65 @@ impl Latents for GpuLatents {
         self.state.gpu.status()
     }
 
-    fn refresh(&mut self, transition: u32, _phi: &[f64]) {
+    fn refresh(&mut self, transition: u32, phi: &[f64]) {
         self.rest();
         self.motion.iter_mut().for_each(|m| m.transition = transition);
-        self.state.refresh(&self.motion);
+        self.state.upload_motion(&self.motion);
+        let mut recording = Recording::default();
+        self.state.refreshing(&mut recording);
+        recording.submit(&self.state.gpu);
+        if self.centred() {
+            self.aim(phi);
+            self.motion.iter_mut().for_each(|m| m.draw = 1);
+            self.flush();
+        }
     }
 
     fn evaluate(&mut self, phi: &[f64], potential: &mut [f64], by_phi: &mut [f64]) {
-        let inside = self.aim(phi);
-        self.state.upload_motion(&self.motion);
-        let mut recording = Recording::default();
-        self.block.evaluate(&mut recording);
-        let buffers = self.block.sums();
-        let mut offset = 0;
-        for (buffer, bytes) in &buffers {
-            recording.copy(buffer, &self.staging, [0, offset], *bytes);
-            offset += bytes;
-        }
-        let mut evaluations = vec![None; self.chains.len()];
-        recording.download(&self.state.gpu, &self.staging, self.staged, |bytes| {
-            let all: &[[f32; 2]] = bytemuck::cast_slice(bytes);
-            let mut rest = all;
-            let mut sums = Vec::with_capacity(buffers.len());
-            for (_, bytes) in &buffers {
-                let (own, after) = rest.split_at(*bytes as usize / 8);
-                sums.push(own);
-                rest = after;
-            }
-            for (b, evaluation) in evaluations.iter_mut().enumerate() {
-                *evaluation = Some(self.block.digest(b, &sums));
+        potential.fill(f64::INFINITY);
+        self.request(phi, Quantity::Potential);
+        self.collect(&mut |reading| {
+            potential.copy_from_slice(reading.energy);
+            by_phi.copy_from_slice(reading.by_phi);
+        });
+    }
+
+    fn kinetic(&mut self, phi: &[f64], energy: &mut [f64], mut by_phi: Option<&mut [f64]>) {
+        energy.fill(f64::NAN);
+        self.request(phi, Quantity::Kinetic);
+        self.collect(&mut |reading| {
+            energy.copy_from_slice(reading.energy);
+            if let Some(by_phi) = by_phi.as_deref_mut() {
+                by_phi.copy_from_slice(reading.by_phi);
             }
         });
+    }
+
+    fn defers(&self) -> bool {
+        true
+    }
+
+    fn request(&mut self, phi: &[f64], quantity: Quantity) {
+        let potential = quantity == Quantity::Potential;
+        let inside =
+            if potential || self.centred() { self.aim(phi) } else { vec![true; self.chains.len()] };
+        self.state.upload_motion(&self.motion);
+        let plan = match quantity {
+            Quantity::Potential => self.block.evaluation(),
+            Quantity::Kinetic => self.block.kinetic().unwrap_or_else(|| self.state.kinetic()),
+        };
+        self.requests.make(plan, phi, inside);
         self.rest();
-        let m = self.w.len();
-        for (b, evaluation) in evaluations.into_iter().enumerate() {
-            self.chains[b].gradients += 1;
-            self.chains[b].fresh = true;
-            let own = b * m..(b + 1) * m;
-            let (Some(e), true) = (evaluation, inside[b]) else {
-                potential[b] = f64::INFINITY;
-                continue;
-            };
-            self.model.hyperparameters().working(&phi[own.clone()], &mut self.w, &mut self.dw);
-            let by_c = vec![e.by_coefficient; self.model.mean().len()];
-            let p = self.model.structure().parameters();
-            let density = chain_rule(
-                &self.model,
-                &phi[own.clone()],
-                &self.dw,
-                &e.by_w[..p],
-                &by_c,
-                &mut by_phi[own],
-            );
-            potential[b] = e.potential - density;
-            if potential[b].is_nan() {
-                potential[b] = f64::INFINITY;
+        if potential {
+            for chain in &mut self.chains {
+                chain.gradients += 1;
+                chain.fresh = true;
             }
         }
     }
 
-    fn kinetic(&mut self, _phi: &[f64], energy: &mut [f64], by_phi: Option<&mut [f64]>) {
-        self.state.kinetic(&self.motion, energy);
-        self.rest();
-        if let Some(by_phi) = by_phi {
-            by_phi.fill(0.0);
-        }
+    fn collect(&mut self, visit: &mut dyn FnMut(Reading<'_>)) {
+        self.requests.collect(visit);
     }
 
     fn kick(&mut self, step: &[f64], flow: Flow) {
@@ -461,6 +468,10 @@ impl Latents for GpuLatents {
     }
 
     fn observe(&mut self) -> bool {
+        if self.centred() {
+            // Centred coordinates are not learnt.
+            return true;
+        }
         self.observed += 1;
         let phi: Vec<f64> = self.chains.iter().flat_map(|chain| chain.phi.clone()).collect();
         self.aim(&phi);

@@ -43,6 +43,7 @@ mod field;
 mod latents;
 mod params;
 mod recording;
+mod requests;
 mod self_test;
 mod spectral;
 mod stage;

@@ -20,7 +20,8 @@ pub(super) struct Motion {
     pub(super) weight: f32,
     pub(super) row: u32,
     pub(super) zero: u32,
-    pub(super) unused: [u32; 2],
+    pub(super) draw: u32,
+    pub(super) unused: u32,
 }
 
 /// Twin of `Prior` in `shaders/spectral/prior.wgsl`.

@@ -41,41 +41,38 @@ impl<'a> Recording<'a> {
         gpu.queue.submit([encoder.finish()]);
     }
 
-    /// Submits, waits, and hands `bytes` of a staging buffer that was copied to over to `read`. False if the device failed; nothing is
-    /// read then.
+    /// Submits, waits once, and hands these bytes of staging buffers that were copied to over to `read`, one buffer after the other.
+    /// False if the device failed; nothing is read then.
     pub(super) fn download(
         &self,
         gpu: &Gpu,
-        staging: &wgpu::Buffer,
-        bytes: u64,
-        read: impl FnOnce(&[u8]),
+        staging: &[(&wgpu::Buffer, u64)],
+        mut read: impl FnMut(&[u8]),
     ) -> bool {
         if gpu.status().is_err() {
             return false;
         }
         let encoder = self.encode(gpu);
-        encoder.map_buffer_on_submit(staging, wgpu::MapMode::Read, 0..bytes, |_| ());
+        for (buffer, bytes) in staging {
+            encoder.map_buffer_on_submit(buffer, wgpu::MapMode::Read, 0..*bytes, |_| ());
+        }
         gpu.counters.submissions.fetch_add(1, Relaxed);
         let submission = gpu.queue.submit([encoder.finish()]);
         if !gpu.wait(submission) {
             return false;
         }
-        gpu.counters.downloaded.fetch_add(bytes, Relaxed);
-        let done = match staging.slice(0..bytes).get_mapped_range() {
-            Ok(view) => {
-                read(&view);
-                true
-            }
-            Err(error) => {
-                gpu.fail(crate::DeviceError::Lost {
+        for (buffer, bytes) in staging {
+            gpu.counters.downloaded.fetch_add(*bytes, Relaxed);
+            match buffer.slice(0..*bytes).get_mapped_range() {
+                Ok(view) => read(&view),
+                Err(error) => gpu.fail(crate::DeviceError::Lost {
                     adapter: gpu.adapter().name.clone(),
                     reason: error.to_string(),
-                });
-                false
+                }),
             }
-        };
-        staging.unmap();
-        done
+            buffer.unmap();
+        }
+        gpu.status().is_ok()
     }
 
     fn encode(&self, gpu: &Gpu) -> wgpu::CommandEncoder {

@@ -24,7 +24,7 @@ pub(super) fn exact_sums(gpu: &Gpu) -> Result<bool> {
     let mut exact = false;
     let mut recording = Recording::default();
     recording.dispatch(&bound).copy(&output, &staging, [0, 0], 8 * COUNT as u64);
-    recording.download(gpu, &staging, 8 * COUNT as u64, |bytes| {
+    recording.download(gpu, &[(&staging, 8 * COUNT as u64)], |bytes| {
         let sums: &[[f32; 2]] = bytemuck::cast_slice(bytes);
         exact = sums.iter().zip(&pairs).all(|(sum, pair)| *sum == two_sum(*pair));
     });

@@ -79,7 +79,7 @@ macro_rules! twin {
 fn structs_are_laid_out_like_their_twins() {
     let stage = specs().into_iter().find(|s| s.name == "synthesise").unwrap().source();
     let motion = twin!(Motion: kick, reference, half, sine, sign, moving, accepted, chain, transition, seed_low,
-        seed_high, weight, row, zero, unused);
+        seed_high, weight, row, zero, draw, unused);
     assert_eq!(layout(&stage, "Motion"), motion);
     let prior = twin!(SpectralPrior: variance, position, slot, white, kappa, first, mean_high, mean_low,
         steepness, mean_first, zero, unused);

@@ -6,12 +6,13 @@
 //! | `sites` | inverse transforms of rows, likelihood and its gradient, forward transforms of rows |
 //! | `analyse` | forward transforms of columns, gradient in z, sums for potential and hyperparameters |
 
-use super::latents::{Block, Evaluation};
+use super::latents::{Block, Evaluation, Reader};
 use super::params::{SpectralPrior, split};
 use super::recording::Recording;
+use super::requests::Plan;
 use super::stage::{Bound, Constant, Spec, wgsl};
 use super::state::{State, total};
-use super::{Gpu, WIDE};
+use super::{Gpu, WIDE, WORKGROUP};
 use crate::error::{DeviceError, Result};
 use crate::likelihood::SiteTwin;
 use crate::structure::{HALF_WIDTH, NODES, Place, Spectral, Torus};
@@ -21,6 +22,7 @@ use std::f64::consts::TAU;
 /// Sums of a workgroup of `analyse` and of `sites`.
 const LATENT_SUMS: usize = 7;
 const SITE_SUMS: usize = 2;
+const KINETIC_SUMS: usize = 2;
 /// Panels of the table kept on the device if they fit: the posterior of a range rarely spans more.
 const SLOTS: usize = 32;
 /// Invocations a workgroup has at least.
@@ -77,6 +79,19 @@ impl Layout {
         self.torus.half1() * self.torus.half2()
     }
 
+    fn latent_bytes(&self) -> u64 {
+        8 * (self.columns_cut.groups * LATENT_SUMS * self.chains) as u64
+    }
+
+    fn site_bytes(&self) -> u64 {
+        8 * (self.rows_cut.groups * SITE_SUMS * self.chains) as u64
+    }
+
+    /// Workgroups that add up a chain's kinetic energy where the mass is not one.
+    fn kinetic_groups(&self) -> usize {
+        self.torus.dim().div_ceil(16 * WORKGROUP).clamp(1, 64)
+    }
+
     fn work(&self) -> usize {
         self.torus.half2() * self.rows
     }
@@ -122,6 +137,8 @@ pub(super) struct SpectralBlock {
     priors: Vec<SpectralPrior>,
     /// q of the first latent.
     first: Vec<f64>,
+    /// What rounding took from log σ and log ℓ: every latent feels it alike, so that the potential is mended by it to first order.
+    lost: Vec<[f64; 2]>,
     prior: wgpu::Buffer,
     table: wgpu::Buffer,
     slots: Slots,
@@ -132,6 +149,8 @@ pub(super) struct SpectralBlock {
     analyse: Bound,
     spectrum: Bound,
     learn: Bound,
+    /// For the mass of a centred field, the prior precision: the stage and its sums.
+    kinetic: Option<(Bound, wgpu::Buffer)>,
     /// √n: the first latent of a field that is one everywhere.
     constant: f64,
 }
@@ -180,13 +199,12 @@ impl SpectralBlock {
         let work = gpu.buffer("half-transformed fields", 8 * (layout.work() * chains) as u64)?;
         let spectrum = gpu.buffer("eigenvalues", 8 * (layout.quarter() * chains) as u64)?;
         let (columns_cut, rows_cut) = (layout.columns_cut, layout.rows_cut);
-        let sums = |groups: usize, each: usize| 8 * (groups * each * chains) as u64;
-        let latent_sums = gpu.buffer("sums over latents", sums(columns_cut.groups, LATENT_SUMS))?;
-        let site_sums = gpu.buffer("sums over sites", sums(rows_cut.groups, SITE_SUMS))?;
+        let latent_sums = gpu.buffer("sums over latents", layout.latent_bytes())?;
+        let site_sums = gpu.buffer("sums over sites", layout.site_bytes())?;
         let along_columns = gpu.buffer_of("twiddles", &twiddles(torus.p1))?;
         let along_rows = gpu.buffer_of("twiddles", &twiddles(torus.p2))?;
         let specs = specs(&layout, twin.wgsl.clone(), centred, reports_mean);
-        let [synthesise, meet, analyse, evaluate, learn] = specs;
+        let [synthesise, meet, analyse, evaluate, learn, kinetic] = specs;
         let traffic = Traffic::new(&layout);
         let synthesise = Bound::new(
             gpu,
@@ -223,11 +241,22 @@ impl SpectralBlock {
             [(torus.dim() / 2).div_ceil(WIDE), chains],
             traffic.learn,
         )?;
+        let kinetic = if centred {
+            let groups = layout.kinetic_groups();
+            let sums =
+                gpu.buffer("kinetic energies", 8 * (groups * KINETIC_SUMS * chains) as u64)?;
+            let buffers = [&state.motion, &prior, &spectrum, &state.state, &sums];
+            let bound = Bound::new(gpu, &kinetic, &buffers, [groups, chains], traffic.learn)?;
+            Some((bound, sums))
+        } else {
+            None
+        };
         Ok(Self {
             layout,
             spectral: spectral.clone(),
             priors: vec![SpectralPrior::default(); chains],
             first: vec![0.0; chains],
+            lost: vec![[0.0; 2]; chains],
             prior,
             table,
             slots: Slots { panels: vec![None; slots], used: vec![0; slots], clock: 0 },
@@ -238,6 +267,7 @@ impl SpectralBlock {
             analyse,
             spectrum: tabulate,
             learn,
+            kinetic,
             constant: (torus.dim() as f64).sqrt(),
         })
     }
@@ -285,11 +315,13 @@ impl Block for SpectralBlock {
         prior.steepness = (1.0 / HALF_WIDTH) as f32;
         let table = self.spectral.table();
         let Some(place) = table.locate(w[1] - self.spectral.cell().ln()) else { return false };
+        self.lost[chain] = [w[0] - 0.5 * f64::from(prior.variance).ln(), 0.0];
         prior.white = u32::from(place == Place::White);
         if let Place::Panel { index, t } = place {
             let (slot, empty) = self.slots.find(index);
             prior.slot = slot as u32;
             prior.position = t as f32;
+            self.lost[chain][1] = (t - f64::from(prior.position)) * HALF_WIDTH;
             if empty {
                 let values: Vec<f32> = table.panel(index).iter().map(|&c| c as f32).collect();
                 gpu.upload(&self.table, 4 * (slot * values.len()) as u64, &values);
@@ -307,35 +339,69 @@ impl Block for SpectralBlock {
         gpu.upload(&self.prior, 0, &self.priors);
     }
 
-    fn evaluate<'a>(&'a self, recording: &mut Recording<'a>) {
-        recording.dispatch(&self.synthesise).dispatch(&self.sites).dispatch(&self.analyse);
+    fn evaluation(&self) -> Plan<'_> {
+        Plan {
+            stages: vec![&self.synthesise, &self.sites, &self.analyse],
+            sums: vec![
+                (&self.latent_sums, self.layout.latent_bytes()),
+                (&self.site_sums, self.layout.site_bytes()),
+            ],
+            reader: self.reader(),
+            prior: true,
+        }
+    }
+
+    fn kinetic(&self) -> Option<Plan<'_>> {
+        let kinetic = self.kinetic.as_ref()?;
+        let groups = self.layout.kinetic_groups();
+        let each = groups * KINETIC_SUMS;
+        Some(Plan {
+            stages: vec![&self.spectrum, &kinetic.0],
+            sums: vec![(&kinetic.1, 8 * (each * self.layout.chains) as u64)],
+            reader: Box::new(move |chain, sums| {
+                let own = &sums[chain * each..(chain + 1) * each];
+                let sum = |k| total(own.iter().skip(k).step_by(KINETIC_SUMS));
+                let (energy, by_range) = (sum(0), sum(1));
+                Evaluation {
+                    potential: 0.5 * energy,
+                    by_w: [energy, 0.5 * by_range],
+                    by_coefficient: 0.0,
+                }
+            }),
+            prior: false,
+        })
     }
 
     fn learn<'a>(&'a self, recording: &mut Recording<'a>) {
         recording.dispatch(&self.spectrum).dispatch(&self.learn);
     }
+}
 
-    fn sums(&self) -> Vec<(&wgpu::Buffer, u64)> {
-        let bytes = |groups: usize, each: usize| 8 * (groups * each * self.layout.chains) as u64;
-        vec![
-            (&self.latent_sums, bytes(self.layout.columns_cut.groups, LATENT_SUMS)),
-            (&self.site_sums, bytes(self.layout.rows_cut.groups, SITE_SUMS)),
-        ]
-    }
-
-    fn digest(&self, chain: usize, sums: &[&[[f32; 2]]]) -> Evaluation {
-        let add = |values: &[[f32; 2]], groups: usize, each: usize, k: usize| {
-            let own = &values[chain * groups * each..(chain + 1) * groups * each];
-            total(own.iter().skip(k).step_by(each))
-        };
-        let latent = |k| add(sums[0], self.layout.columns_cut.groups, LATENT_SUMS, k);
-        let site = |k| add(sums[1], self.layout.rows_cut.groups, SITE_SUMS, k);
-        let kappa = f64::from(self.priors[chain].kappa);
-        Evaluation {
-            potential: site(0) + 0.5 * (latent(0) + latent(3)),
-            by_w: [latent(1) + latent(4), 0.5 * (latent(2) + latent(5))],
-            by_coefficient: site(1) - kappa * self.constant * latent(6),
-        }
+impl SpectralBlock {
+    /// Reads the sums of `analyse`, then those of `sites`.
+    fn reader(&self) -> Reader {
+        let Layout { columns_cut, rows_cut, .. } = self.layout;
+        let split = self.layout.latent_bytes() as usize / 8;
+        let kappas: Vec<f64> = self.priors.iter().map(|p| f64::from(p.kappa)).collect();
+        let (constant, lost) = (self.constant, self.lost.clone());
+        Box::new(move |chain, sums| {
+            let add = |values: &[[f32; 2]], groups: usize, each: usize, k: usize| {
+                let own = &values[chain * groups * each..(chain + 1) * groups * each];
+                total(own.iter().skip(k).step_by(each))
+            };
+            let latent = |k| add(&sums[..split], columns_cut.groups, LATENT_SUMS, k);
+            let site = |k| add(&sums[split..], rows_cut.groups, SITE_SUMS, k);
+            let by_w = [latent(1) + latent(4), 0.5 * (latent(2) + latent(5))];
+            let [by_sigma, by_range] = lost[chain];
+            Evaluation {
+                potential: site(0)
+                    + 0.5 * (latent(0) + latent(3))
+                    + by_w[0] * by_sigma
+                    + by_w[1] * by_range,
+                by_w,
+                by_coefficient: site(1) - kappas[chain] * constant * latent(6),
+            }
+        })
     }
 }
 
@@ -349,13 +415,13 @@ fn twiddles(points: usize) -> Vec<[f32; 2]> {
         .collect()
 }
 
-/// The stages: synthesise, sites, analyse; spectrum and learn.
+/// The stages: synthesise, sites, analyse; spectrum, learn and kinetic.
 pub(super) fn specs(
     layout: &Layout,
     site: Cow<'static, str>,
     centred: bool,
     reports_mean: bool,
-) -> [Spec; 5] {
+) -> [Spec; 6] {
     let Torus { rows, columns, .. } = layout.torus;
     let norm = 1.0 / (layout.torus.dim() as f64).sqrt();
     let common = |cut: &Cut| -> Vec<(&'static str, Constant)> {
@@ -452,7 +518,27 @@ pub(super) fn specs(
         constants: wide(common(&layout.columns_cut)),
         read_only: vec![true, true, true, true, false],
     };
-    [synthesise, sites, analyse, spectrum, learn]
+    let mut kinetic = Spec {
+        name: "kinetic",
+        parts: [
+            wgsl!("shared/guard.wgsl"),
+            wgsl!("shared/two_float.wgsl"),
+            wgsl!("shared/cells.wgsl"),
+            wgsl!("shared/reduce.wgsl"),
+            wgsl!("shared/motion.wgsl"),
+            wgsl!("spectral/prior.wgsl"),
+            wgsl!("spectral/kept.wgsl"),
+            wgsl!("spectral/kinetic.wgsl"),
+        ]
+        .map(Cow::from)
+        .to_vec(),
+        constants: common(&layout.columns_cut),
+        read_only: vec![true, true, true, false, false],
+    };
+    kinetic.constants.retain(|(name, _)| !["WG", "CELLS"].contains(name));
+    kinetic.constants.push(("WG", WORKGROUP.into()));
+    kinetic.constants.push(("CELLS", (KINETIC_SUMS * WORKGROUP).into()));
+    [synthesise, sites, analyse, spectrum, learn, kinetic]
 }
 
 /// The stages for a small problem, for tests that need no device.
@@ -466,5 +552,6 @@ pub(super) fn test_specs() -> Vec<Spec> {
         wgsl!("site/nothing.wgsl"),
     ];
     let all = sites.map(|site| specs(&Layout::new(torus, 3), site.into(), false, true));
-    all.into_iter().flatten().collect()
+    let centred = specs(&Layout::new(torus, 3), sites[0].into(), true, true);
+    all.into_iter().chain([centred]).flatten().collect()
 }

@@ -3,8 +3,10 @@
 //! Planes, each chain after chain: z, ∂U/∂z, r and the shift q in `state`; z and ∂U/∂z of the saved point in `saved`.
 
 use super::Gpu;
+use super::latents::Evaluation;
 use super::params::Motion;
 use super::recording::Recording;
+use super::requests::Plan;
 use super::stage::{Bound, Spec, wgsl};
 use super::{WIDE, WORKGROUP};
 use crate::error::Result;
@@ -36,7 +38,6 @@ pub(super) struct State {
     refresh: Bound,
     advance: Bound,
     settle: Bound,
-    staging: wgpu::Buffer,
 }
 
 /// Largest number of workgroups a chain's squares are added up by: few, because each of them costs barriers.
@@ -79,7 +80,6 @@ impl State {
             [dim.div_ceil(WIDE), chains],
             4 * bytes,
         )?;
-        let staging = gpu.staging("kinetic energies", 8 * (groups * chains) as u64)?;
         Ok(Self {
             gpu: gpu.clone(),
             chains,
@@ -94,7 +94,6 @@ impl State {
             refresh,
             advance,
             settle,
-            staging,
         })
     }
 
@@ -107,31 +106,23 @@ impl State {
         self.gpu.upload(&self.motion, 0, motion);
     }
 
-    /// Draws standard normal momenta.
-    pub(super) fn refresh(&self, motion: &[Motion]) {
-        self.upload_motion(motion);
-        Recording::default().dispatch(&self.refresh).submit(&self.gpu);
+    /// The command that draws standard normal momenta.
+    pub(super) fn refreshing<'a>(&'a self, recording: &mut Recording<'a>) {
+        recording.dispatch(&self.refresh);
     }
 
-    /// Moves latents of unit mass and does not look at the energy.
-    pub(super) fn advance(&self, motion: &[Motion]) {
-        self.upload_motion(motion);
-        Recording::default().dispatch(&self.advance).submit(&self.gpu);
-    }
-
-    /// Moves latents of unit mass and writes ½r'r of each chain; NaN if the device failed.
-    pub(super) fn kinetic(&self, motion: &[Motion], energy: &mut [f64]) {
-        self.upload_motion(motion);
-        energy.fill(f64::NAN);
-        let bytes = 8 * (self.groups * self.chains) as u64;
-        let mut recording = Recording::default();
-        recording.dispatch(&self.advance).copy(&self.squares, &self.staging, [0, 0], bytes);
-        recording.download(&self.gpu, &self.staging, bytes, |bytes| {
-            let sums: &[[f32; 2]] = bytemuck::cast_slice(bytes);
-            for (energy, sums) in energy.iter_mut().zip(sums.chunks_exact(self.groups)) {
-                *energy = 0.5 * total(sums.iter());
-            }
-        });
+    /// What it takes to move latents of unit mass and to read ½r'r of each chain.
+    pub(super) fn kinetic(&self) -> Plan<'_> {
+        let groups = self.groups;
+        Plan {
+            stages: vec![&self.advance],
+            sums: vec![(&self.squares, 8 * (groups * self.chains) as u64)],
+            reader: Box::new(move |chain, sums| Evaluation {
+                potential: 0.5 * total(sums[chain * groups..(chain + 1) * groups].iter()),
+                ..Evaluation::default()
+            }),
+            prior: false,
+        }
     }
 
     /// Remembers z and its gradient.
@@ -174,7 +165,7 @@ pub(super) fn fetch(gpu: &Gpu, buffer: &wgpu::Buffer, offset: u64, out: &mut [f6
         Ok(staging) => {
             let mut recording = Recording::default();
             recording.copy(buffer, &staging, [offset, 0], bytes);
-            recording.download(gpu, &staging, bytes, |bytes| {
+            recording.download(gpu, &[(&staging, bytes)], |bytes| {
                 let values: &[f32] = bytemuck::cast_slice(bytes);
                 out.iter_mut().zip(values).for_each(|(o, &v)| *o = f64::from(v));
             });

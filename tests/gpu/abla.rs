@@ -1,0 +1,107 @@
+//! Follows the paper's own trajectories, blocks in turn, on both devices, and counts the waits.
+
+use crate::worlds::{World, device, worlds};
+use sshmc::coordinates::Coordinates;
+use sshmc::device::{Device, Flow};
+use sshmc::hamiltonian::MassKind;
+use sshmc::integrate::{HyperMetric, Integrator, Steps, System};
+use sshmc::sample::{Info, Kernel, Tuning};
+use sshmc::structure::Information;
+
+const ABLA: Integrator = Integrator::Abla { flow: Flow::Drift, k1: 2, k2: 1 };
+
+fn system(device: &Device, world: &World, centred: bool) -> System {
+    let prior = MassKind::Precision(Information::NONE);
+    let (coordinates, mass) = if centred {
+        (Coordinates::Centred, prior)
+    } else {
+        (world.rounded(0.0), MassKind::Identity)
+    };
+    let chains = world.ids().map(|id| (id, world.z(id))).collect();
+    let latents = device.latents(&world.model, &coordinates, &mass, 5, chains).unwrap();
+    let metric = |id| HyperMetric::diagonal(&world.phi(id), &vec![0.05; world.phi(id).len()]);
+    let phi = world.ids().flat_map(|id| world.phi(id)).collect();
+    System::new(latents, world.ids().map(metric).collect(), phi)
+}
+
+/// φ, p and the change of H after a few steps.
+fn travel(device: &Device, world: &World, centred: bool, step: f64) -> (Vec<f64>, Vec<f64>) {
+    let mut system = system(device, world, centred);
+    system.evaluate();
+    system.latents.refresh(2, &system.phi);
+    system.p.iter_mut().enumerate().for_each(|(k, p)| *p = (1.0 + k as f64).sin());
+    let before = system.energies().to_vec();
+    let chains = before.len();
+    let steps = Steps { latents: vec![step; chains], hyperparameters: vec![step; chains] };
+    for _ in 0..3 {
+        ABLA.step(&mut system, &steps);
+    }
+    let after = system.energies().to_vec();
+    system.latents.status().unwrap();
+    let error = after.iter().zip(&before).map(|(a, b)| a - b).collect();
+    ([system.phi.clone(), system.p.clone(), system.latent_error.clone()].concat(), error)
+}
+
+fn named(name: &str) -> World {
+    worlds().into_iter().find(|w| w.name == name).unwrap()
+}
+
+/// The worst difference of a trajectory on the two devices, relative to a two-hundredth of a unit and of the numbers' size: forces here are in the
+/// hundreds, as the points are not typical, and so are their errors in units of single precision after three steps.
+fn difference(world: &World, centred: bool, spoilt: f64) -> f64 {
+    let step = 0.01;
+    let (on_gpu, gpu_error) = travel(&device(), world, centred, step);
+    let (on_cpu, cpu_error) = travel(&Device::cpu(), world, centred, step * (1.0 + spoilt));
+    let apart = |a: f64, b: f64| (a - b).abs() / (5e-3 * (1.0 + b.abs()));
+    on_gpu
+        .iter()
+        .chain(&gpu_error)
+        .zip(on_cpu.iter().chain(&cpu_error))
+        .map(|(&a, &b)| apart(a, b))
+        .fold(0.0, f64::max)
+}
+
+#[test]
+fn trajectories_of_alternating_blocks_are_the_cpus() {
+    for (name, centred) in
+        [("30 x 21", true), ("5 x 63", true), ("33 x 32", false), ("1025 returns", false)]
+    {
+        let world = named(name);
+        let worst = difference(&world, centred, 0.0);
+        println!("{name}, centred {centred}: {worst:.4} of the bound");
+        assert!(worst <= 1.0, "{name}, centred {centred}: {worst}");
+        let spoilt = difference(&world, centred, 0.05);
+        assert!(spoilt > 1.0, "{name}: a step longer by a twentieth passes: {spoilt}");
+    }
+}
+
+#[test]
+fn while_hyperparameters_are_frozen_nothing_returns() {
+    let device = match std::env::var("SSHMC_TEST_ADAPTER") {
+        Ok(part) => Device::gpu_named(&part).unwrap(),
+        Err(_) => Device::gpu().unwrap(),
+    };
+    let world = named("30 x 21");
+    let mut system = system(&device, &world, true);
+    system.evaluate();
+    let tuning = Tuning {
+        step: 0.01,
+        ratio: 1.0,
+        path: 0.04,
+        jitter: 0.0,
+        careful: 0.0,
+        most_steps: 100,
+        steps: None,
+    };
+    let mut kernel = Kernel::new(system, ABLA, tuning, 5, world.ids().collect());
+    let mut info = vec![Info::default(); world.chains as usize];
+    kernel.transition(0, &mut info);
+    let before = device.as_gpu().unwrap().cost();
+    kernel.transition(1, &mut info);
+    let after = device.as_gpu().unwrap().cost();
+    let (steps, waits) = (u64::from(info[0].steps), after.waits - before.waits);
+    println!("{waits} waits for {steps} steps");
+    assert_eq!(steps, 4);
+    assert!(waits <= steps + 2, "{waits} waits for {steps} steps");
+    assert_eq!(after.buffers, before.buffers, "allocated again");
+}

@@ -1,7 +1,7 @@
 //! Shows the whole of the tool without any set-up: real points, their fit, maps and a report.
 
 use super::failure::Failure;
-use super::fit::{Fit, Lgcp};
+use super::fit::{Fit, Lgcp, as_typed};
 use super::screen::Screen;
 use clap::Args;
 use clap::Parser;
@@ -14,6 +14,9 @@ use std::process::{Command, Stdio};
 const POINTS: &str = include_str!("../../data/airports/points.csv");
 const WINDOW: &str = include_str!("../../data/airports/window.geojson");
 const SOURCE: &str = include_str!("../../data/airports/README.md");
+
+/// What is believed beforehand. The default priors would do, but a range as long as the map takes longer to explore.
+const PRIORS: [&str; 2] = ["range=lognormal(13.3,0.5)", "sigma=half-normal(1)"];
 
 /// Options of the demonstration.
 #[derive(Args, Debug)]
@@ -50,14 +53,14 @@ impl Demo {
         write_data(&data).map_err(Failure::preparing)?;
         let results = self.out.join("fit");
         let words = self.command(&data, &results);
+        let command = as_typed(["sshmc", "fit"].map(String::from).into_iter().chain(words.clone()));
         let mut screen = Screen::open(self.quiet);
         screen.tell(&format!(
-            "Where are the airports of the contiguous United States? The data are in {}. This demonstration runs\n\n  sshmc fit {}\n\n",
-            data.display(),
-            words.join(" ")
+            "Where are the airports of the contiguous United States? The data are in {}. This demonstration runs\n\n  {command}\n\n",
+            data.display()
         ))?;
         let mut fit = self.parse(&words)?;
-        fit.set_command(format!("sshmc fit {}", words.join(" ")));
+        fit.set_command(command);
         fit.run()?;
         let report = results.join("report.html");
         if !self.no_open && !self.quiet && std::io::stdout().is_terminal() {
@@ -68,7 +71,13 @@ impl Demo {
 
     fn command(&self, data: &Path, results: &Path) -> Vec<String> {
         let mut words: Vec<String> =
-            ["lgcp", "--crs", "EPSG:5070", "--grid", "40"].map(String::from).to_vec();
+            ["lgcp", "--crs", "EPSG:5070", "--grid", "40", "--warmup", "1000"]
+                .map(String::from)
+                .to_vec();
+        // Regions a few hundred kilometres wide, within which the intensity varies by a factor of a few.
+        for prior in PRIORS {
+            words.extend(["--prior".to_owned(), prior.to_owned()]);
+        }
         for (option, value) in [
             ("--points", data.join("points.csv").display().to_string()),
             ("--window", data.join("window.geojson").display().to_string()),

@@ -45,8 +45,14 @@ pub(crate) struct Finished<'a> {
     pub(crate) output: &'a OutputDir,
 }
 
-/// The command line as it can be typed again.
+/// The command line that was typed.
 fn command_line() -> String {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    as_typed(std::iter::once("sshmc".to_owned()).chain(words))
+}
+
+/// Words as they can be typed into a shell, in quotes where they need them.
+pub(crate) fn as_typed(words: impl IntoIterator<Item = String>) -> String {
     let quoted = |word: String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=,:+@%".contains(c);
         match !word.is_empty() && word.chars().all(plain) {
@@ -54,8 +60,7 @@ fn command_line() -> String {
             false => format!("'{}'", word.replace('\'', "'\\''")),
         }
     };
-    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
-    std::iter::once("sshmc".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+    words.into_iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// Refuses a directory that holds an input: results replace the whole directory, and the data would be gone with it.

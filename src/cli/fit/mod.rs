@@ -6,7 +6,7 @@ mod lgcp;
 mod logistic;
 mod sv;
 
-pub(crate) use job::{Finished, Job};
+pub(crate) use job::{Finished, Job, as_typed};
 pub(crate) use lgcp::{Lgcp, parse_levels};
 
 use super::failure::Failure;

@@ -79,7 +79,7 @@ impl ColourScale {
     /// The power of ten by which labels are divided, so that they are short: 0 unless values are very large or small.
     pub(super) fn exponent(&self) -> i32 {
         let exponent = self.high.abs().log10().floor();
-        if self.logarithmic || (-3.0..5.0).contains(&exponent) || !exponent.is_finite() {
+        if self.logarithmic || (-2.0..5.0).contains(&exponent) || !exponent.is_finite() {
             return 0;
         }
         exponent as i32

@@ -17,7 +17,7 @@ pub(crate) struct Map {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Level of the intensity whose exceedance is mapped: a number, or 2x for twice the mean; may be repeated
-    #[arg(long, value_name = "LEVEL", required = true)]
+    #[arg(long, value_name = "LEVEL", required = true, allow_negative_numbers = true)]
     exceed: Vec<String>,
 }
 

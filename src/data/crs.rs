@@ -109,12 +109,14 @@ impl SharedCrs {
 /// Whether a box of coordinates looks like longitudes and latitudes: within their bounds and far from the origin for its
 /// size, or as wide as a continent with places west of Greenwich. A plot that starts near (0, 0) does not.
 pub(super) fn looks_like_degrees(low: (f64, f64), high: (f64, f64)) -> bool {
+    // Within two degrees of (0, 0) is nothing but the Gulf of Guinea, and every pattern in the unit square.
+    let away = [low.0, low.1, high.0, high.1].iter().any(|c| c.abs() > 2.0);
     let bounded = low.0 >= -180.0 && high.0 <= 180.0 && low.1 >= -90.0 && high.1 <= 90.0;
     let (width, height) = (high.0 - low.0, high.1 - low.1);
     let far = |low: f64, high: f64, size: f64| low.abs().min(high.abs()) > size && low * high > 0.0;
     let longest = width.max(height);
     let offset = far(low.0, high.0, longest) || far(low.1, high.1, longest);
-    bounded && (offset || (low.0 < 0.0 && width > 45.0))
+    away && bounded && (offset || (low.0 < 0.0 && width > 45.0))
 }
 
 #[cfg(test)]
@@ -159,5 +161,6 @@ mod tests {
         }
         assert!(!looks_like_degrees((500_000.0, 4_000_000.0), (600_000.0, 4_100_000.0)));
         assert!(!looks_like_degrees((-1.0, -1.0), (1.0, 1.0)));
+        assert!(!looks_like_degrees((0.6, 0.7), (0.7, 0.8)));
     }
 }

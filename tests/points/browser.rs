@@ -12,7 +12,7 @@ const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chro
 const PROBE: &str = "<script>window.addEventListener('load', () => { \
     const all = [...document.images]; \
     const seen = all.filter(i => i.complete && i.naturalWidth > 0).length; \
-    const wide = document.documentElement.scrollWidth - window.innerWidth; \
+    const wide = Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth); \
     document.title = `images ${seen} of ${all.length}, drawings ${document.querySelectorAll('svg').length}, overflow ${wide}`; \
     });</script>";
 

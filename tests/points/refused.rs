@@ -77,7 +77,7 @@ const POINTS: [(&str, &[&str]); 43] = [
     ("words.csv", &["words.csv, line 3", "`north`"]),
     ("missing.csv", &["missing.csv, line 3", "an empty field"]),
     ("named.csv", &["a column `x`", "`east`"]),
-    ("named.csv --x-column eats --y-column north", &["did you mean `east`"]),
+    ("named.csv --x-column est --y-column north", &["did you mean `east`"]),
     ("line.csv", &["on a line or in one place", "--window"]),
     ("lonlat.csv --x-column lon --y-column lat", &["longitude", "--allow-degrees"]),
     ("degrees.csv", &["look like longitude and latitude", "--allow-degrees"]),

@@ -49,7 +49,13 @@ pub(crate) struct Lgcp {
     #[arg(long, value_name = "SHARE", help_heading = "Data")]
     hold_out: Option<f64>,
     /// Level of the intensity whose exceedance is mapped: a number, or 2x for twice the mean; may be repeated
-    #[arg(long, value_name = "LEVEL", default_value = "2x", help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        default_value = "2x",
+        allow_negative_numbers = true,
+        help_heading = "Output"
+    )]
     exceed: Vec<String>,
     #[command(flatten)]
     common: Common,

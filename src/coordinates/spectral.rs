@@ -216,7 +216,7 @@ impl SpectralChart {
             self.transform.load_row(k2, &product[..n]);
             quadratic
         } else {
-            let norm = self.transform.into_spectrum();
+            let norm = self.transform.spectrum_norm();
             scale_in(z, s, (root, share), norm, e, self.transform.parts(k2))
         };
         (positive, quadratic)
@@ -237,7 +237,7 @@ impl SpectralChart {
             self.transform.store_row(k2, edges);
             scale_out(z, edges, (root, share), 1.0, e, y, product);
         } else {
-            let norm = self.transform.out_of_spectrum();
+            let norm = self.transform.analysis_norm();
             scale_out(z, self.transform.parts(k2), (root, share), norm, e, y, product);
         }
         fold(edge, product, quarter);

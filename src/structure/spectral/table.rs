@@ -2,7 +2,7 @@
 //!
 //! The eigenvalues S_k(ℓ) of the circulant correlation matrix are the transform of its first row. One transform at
 //! every hyperparameter step would double the cost of a gradient, so log ℓ is cut into panels of width 0.1 and on
-//! each panel S_k is its polynomial through 6 Chebyshev nodes. S_k(log ℓ) is analytic with its nearest singularity
+//! each panel S_k is its polynomial through 7 Chebyshev nodes. S_k(log ℓ) is analytic with its nearest singularity
 //! π/2 off the real axis, so the interpolation error is small: 1e-10 relative or less as measured. The interpolant, not
 //! the kernel, is what is sampled: value and derivative belong to the same polynomial. A panel is built when it is first
 //! visited and then shared by all chains.

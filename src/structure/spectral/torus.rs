@@ -224,19 +224,19 @@ impl Transform {
     }
 
     /// Row k₂ of the spectrum, not an edge, as real and imaginary parts in turn: its degrees of freedom times
-    /// [`Self::into_spectrum`], or after [`Self::analyse`] over [`Self::out_of_spectrum`].
+    /// [`Self::spectrum_norm`], or after [`Self::analyse`] over [`Self::analysis_norm`].
     pub(crate) fn parts(&mut self, k2: usize) -> &mut [f64] {
         let p1 = self.torus.p1;
         bytemuck::cast_slice_mut(&mut self.spectrum[k2 * p1..(k2 + 1) * p1])
     }
 
     /// What degrees of freedom away from the edges are multiplied by to become parts of the spectrum.
-    pub(crate) fn into_spectrum(&self) -> f64 {
+    pub(crate) fn spectrum_norm(&self) -> f64 {
         FRAC_1_SQRT_2 / (self.torus.dim() as f64).sqrt()
     }
 
     /// What parts of an analysed spectrum away from the edges are multiplied by to become degrees of freedom.
-    pub(crate) fn out_of_spectrum(&self) -> f64 {
+    pub(crate) fn analysis_norm(&self) -> f64 {
         SQRT_2 / (self.torus.dim() as f64).sqrt()
     }
 
@@ -245,7 +245,7 @@ impl Transform {
         let p1 = self.torus.p1;
         let norm = 1.0 / (self.torus.dim() as f64).sqrt();
         let edge = self.torus.is_edge(k2);
-        let half = self.into_spectrum();
+        let half = self.spectrum_norm();
         let row = &mut self.spectrum[k2 * p1..(k2 + 1) * p1];
         if edge {
             row[0] = Complex::new(dofs[0] * norm, 0.0);
@@ -267,7 +267,7 @@ impl Transform {
         let p1 = self.torus.p1;
         let norm = 1.0 / (self.torus.dim() as f64).sqrt();
         let row = &self.spectrum[k2 * p1..(k2 + 1) * p1];
-        let twice = self.out_of_spectrum();
+        let twice = self.analysis_norm();
         if self.torus.is_edge(k2) {
             dofs[0] = row[0].re * norm;
             dofs[1] = row[p1 / 2].re * norm;

@@ -20,7 +20,7 @@ fn browser() -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let find =
         |name: &&str| std::env::split_paths(&path).map(|p| p.join(name)).find(|p| p.exists());
-    NAMES.iter().find_map(|name| find(name)).expect("Chromium; tests/run.sh installs it")
+    NAMES.iter().find_map(find).expect("Chromium; tests/run.sh installs it")
 }
 
 /// What the page says about itself and what the console said.

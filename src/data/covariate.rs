@@ -15,7 +15,7 @@ pub struct Covariate {
 
 impl Covariate {
     /// Averages a raster over the cells. Where it is missing the value is that of the mean, and the cell is to be left out:
-    /// [`Covariate::missing`] names those cells.
+    /// the second value lists those cells.
     pub fn new(name: &str, raster: &Raster, counts: &Counts) -> Result<(Self, Vec<usize>)> {
         check_name(name)?;
         let place = format!("--covariate {name}={}", raster.source());

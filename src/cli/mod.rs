@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn complaints_fit_on_one_line() {
         for line in [
-            "sshmc fit lgcp",
+            "sshmc fit sv",
             "sshmc fit lgcp --count x",
             "sshmc fit lgcp --counts x --mass heavy",
             "sshmc fit lgcp --counts x --draws many",

@@ -177,6 +177,7 @@ impl<'a> Plan<'a> {
         let mut adapters: Vec<Adapter> =
             (0..ids.len()).map(|b| Adapter::new(b, &goals, self.model)).collect();
         let mut info = vec![Info::default(); ids.len()];
+        let mut values = vec![0.0; kernel.system.phi.len()];
         for t in 0..settings.warmup {
             kernel.transition(t, &mut info);
             kernel.system.latents.status()?;
@@ -195,7 +196,8 @@ impl<'a> Plan<'a> {
                 kernel.system.evaluate();
                 check_finite(ids, kernel)?;
             }
-            self.tell(ids, kernel, Stage::Warmup, &info, progress);
+            self.write_values(kernel, &mut values);
+            tell(ids, Stage::Warmup, &info, &values, progress);
         }
         Ok(())
     }
@@ -209,17 +211,22 @@ impl<'a> Plan<'a> {
     ) -> Result<Option<EnergyAudit>> {
         let settings = self.settings;
         let mut info = vec![Info::default(); ids.len()];
-        let mut fields = vec![FieldDraws::new(&self.field, settings.draws as usize); ids.len()];
+        let mut values = vec![0.0; kernel.system.phi.len()];
+        // One by one, because a clone has no room to grow into.
+        let room = |_| FieldDraws::new(&self.field, settings.draws as usize);
+        let mut fields: Vec<FieldDraws> = ids.iter().map(room).collect();
         let mut auditor = Auditor::new(self.model, &self.mass, settings.draws);
         kernel.system.latents.choose(self.field.kept())?;
         for t in 0..settings.draws {
             auditor.transition(t, kernel, settings.warmup + t, &mut info)?;
             kernel.system.latents.record(&mut fields);
             kernel.system.latents.status()?;
-            for (b, (draws, info)) in chains.iter_mut().zip(&info).enumerate() {
-                record(draws, info, &self.values(kernel, b));
+            self.write_values(kernel, &mut values);
+            let each = values.chunks_exact(values.len() / ids.len());
+            for ((draws, info), values) in chains.iter_mut().zip(&info).zip(each) {
+                record(draws, info, values);
             }
-            self.tell(ids, kernel, Stage::Sampling, &info, progress);
+            tell(ids, Stage::Sampling, &info, &values, progress);
         }
         kernel.system.latents.finish(&mut fields);
         kernel.system.latents.status()?;
@@ -247,22 +254,11 @@ impl<'a> Plan<'a> {
         Ok(Kernel::new(system, self.integrator, self.tuning, seed, ids.to_vec()))
     }
 
-    /// A chain's hyperparameters on their reported scale.
-    fn values(&self, kernel: &Kernel, b: usize) -> Vec<f64> {
+    /// Writes all chains' hyperparameters on their reported scale.
+    fn write_values(&self, kernel: &Kernel, values: &mut [f64]) {
         let m = self.model.hyperparameters().len();
-        self.model.hyperparameters().values(&kernel.system.phi[b * m..(b + 1) * m])
-    }
-
-    fn tell(
-        &self,
-        ids: &[u32],
-        kernel: &Kernel,
-        stage: Stage,
-        info: &[Info],
-        progress: &dyn Progress,
-    ) {
-        for (b, (&id, info)) in ids.iter().zip(info).enumerate() {
-            progress.transition(id, stage, info, &self.values(kernel, b));
+        for (phi, values) in kernel.system.phi.chunks_exact(m).zip(values.chunks_exact_mut(m)) {
+            self.model.hyperparameters().write_values(phi, values);
         }
     }
 
@@ -276,6 +272,14 @@ impl<'a> Plan<'a> {
             warmup_seconds,
             ..ChainDraws::new(id, self.model.hyperparameters().len(), &self.field, draws)
         }
+    }
+}
+
+/// Tells of a transition of every chain.
+fn tell(ids: &[u32], stage: Stage, info: &[Info], values: &[f64], progress: &dyn Progress) {
+    let each = values.chunks_exact(values.len() / ids.len());
+    for ((&id, info), values) in ids.iter().zip(info).zip(each) {
+        progress.transition(id, stage, info, values);
     }
 }
 

@@ -207,15 +207,19 @@ impl System {
         flow: Flow,
         auxiliary: bool,
     ) {
-        let scaled: Vec<f64> = steps.hyperparameters.iter().map(|step| share * step).collect();
+        let mut scaled = std::mem::take(&mut self.scaled);
+        scale(&steps.hyperparameters, share, &mut scaled);
         if auxiliary && self.latents.defers() {
-            return self.defer(Quantity::Kinetic, Deferred::Kick(scaled));
+            self.defer(Quantity::Kinetic, Deferred::Kick(scaled.clone()));
+            self.scaled = scaled;
+            return;
         }
         if auxiliary {
             let by_phi = Some(&mut self.kinetic_by_phi[..]);
             self.latents.kinetic(&self.phi, &mut self.kinetic, by_phi);
         }
         self.kick_by(&scaled, flow, auxiliary);
+        self.scaled = scaled;
     }
 
     /// Kicks p by these steps, with the gradients that are there.

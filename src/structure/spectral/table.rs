@@ -1,8 +1,8 @@
 //! Tabulates the eigenvalues of a stationary correlation on a torus as smooth functions of log ℓ.
 //!
 //! The eigenvalues S_k(ℓ) of the circulant correlation matrix are the transform of its first row. One transform at
-//! every hyperparameter step would double the cost of a gradient, so log ℓ is cut into panels of width 0.1 and on
-//! each panel S_k is its polynomial through 7 Chebyshev nodes. S_k(log ℓ) is analytic with its nearest singularity
+//! every hyperparameter step would double the cost of a gradient, so log ℓ is cut into panels of width 0.2 and on
+//! each panel S_k is its polynomial through 8 Chebyshev nodes. S_k(log ℓ) is analytic with its nearest singularity
 //! π/2 off the real axis, so the interpolation error is small: 1e-10 relative or less as measured. The interpolant, not
 //! the kernel, is what is sampled: value and derivative belong to the same polynomial. A panel is built when it is first
 //! visited and then shared by all chains.
@@ -15,9 +15,9 @@ use std::f64::consts::PI;
 use std::sync::OnceLock;
 
 /// Polynomial coefficients kept per eigenvalue and panel.
-pub(crate) const NODES: usize = 6;
+pub(crate) const NODES: usize = 8;
 /// Half the width of a panel in log ℓ.
-pub(crate) const HALF_WIDTH: f64 = 0.05;
+pub(crate) const HALF_WIDTH: f64 = 0.1;
 const PER_HALF_WIDTH: f64 = 1.0 / HALF_WIDTH;
 /// Below this many cells the correlation of neighbours is under 1e-20 and the field is white noise for f64.
 const SHORTEST: f64 = 0.02;

@@ -6,6 +6,7 @@
 use super::transition::{Info, Kernel};
 use crate::baseline::DIVERGENT;
 use crate::coordinates::Coordinates;
+use crate::device::Device;
 use crate::error::Result;
 use crate::hamiltonian::{LatentMass, MassKind, Target};
 use crate::model::Model;
@@ -39,13 +40,14 @@ impl EnergyAudit {
 pub(crate) struct Auditor {
     model: Arc<Model>,
     mass: MassKind,
-    every: u32,
+    /// Draws between two audits; none where the device computes in f64 itself.
+    every: Option<u32>,
     found: Option<EnergyAudit>,
 }
 
 impl Auditor {
-    pub(crate) fn new(model: &Arc<Model>, mass: &MassKind, draws: u32) -> Self {
-        let every = draws.div_ceil(AUDITS).max(1);
+    pub(crate) fn new(model: &Arc<Model>, mass: &MassKind, device: &Device, draws: u32) -> Self {
+        let every = device.is_gpu().then(|| draws.div_ceil(AUDITS).max(1));
         Self { model: model.clone(), mass: mass.clone(), every, found: None }
     }
 
@@ -57,11 +59,11 @@ impl Auditor {
         transition: u32,
         info: &mut [Info],
     ) -> Result<()> {
-        if !draw.is_multiple_of(self.every) {
+        let Some(every) = self.every.filter(|&every| draw.is_multiple_of(every)) else {
             kernel.transition(transition, info);
             return Ok(());
-        }
-        let chain = (draw / self.every) as usize % info.len();
+        };
+        let chain = (draw / every) as usize % info.len();
         kernel.refresh(transition);
         let before = self.energy(kernel, chain)?;
         kernel.travel(transition);

@@ -215,7 +215,7 @@ impl<'a> Plan<'a> {
         // One by one, because a clone has no room to grow into.
         let room = |_| FieldDraws::new(&self.field, settings.draws as usize);
         let mut fields: Vec<FieldDraws> = ids.iter().map(room).collect();
-        let mut auditor = Auditor::new(self.model, &self.mass, settings.draws);
+        let mut auditor = Auditor::new(self.model, &self.mass, &settings.device, settings.draws);
         kernel.system.latents.choose(self.field.kept())?;
         for t in 0..settings.draws {
             auditor.transition(t, kernel, settings.warmup + t, &mut info)?;

@@ -1,24 +1,11 @@
 //! Draws the tiles and the colour bar of a field in a figure of several panels.
 
 use super::drawing;
+use super::map::ink;
 use crate::data::Grid;
 use crate::error::Result;
 use plotters::coord::Shift;
 use plotters::prelude::*;
-
-/// Colours of the bar, from low to high: nine of the colour map viridis (Smith and van der Walt 2015), which is evenly
-/// spaced in lightness and safe for the colour-blind.
-const VIRIDIS: [(u8, u8, u8); 9] = [
-    (68, 1, 84),
-    (71, 44, 122),
-    (59, 81, 139),
-    (44, 113, 142),
-    (33, 144, 141),
-    (39, 173, 129),
-    (92, 200, 99),
-    (170, 220, 50),
-    (253, 231, 37),
-];
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
@@ -85,12 +72,6 @@ pub(super) fn colour(share: f64) -> RGBColor {
     if share.is_nan() {
         return RGBColor(200, 200, 200);
     }
-    let position = share.clamp(0.0, 1.0) * (VIRIDIS.len() - 1) as f64;
-    let below = (position as usize).min(VIRIDIS.len() - 2);
-    let (a, b) = (VIRIDIS[below], VIRIDIS[below + 1]);
-    let mix = |a: u8, b: u8| {
-        let (a, b) = (f64::from(a), f64::from(b));
-        (a + (position - below as f64) * (b - a)).round() as u8
-    };
-    RGBColor(mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
+    let (red, green, blue, _) = ink(share);
+    RGBColor(red, green, blue)
 }

@@ -87,7 +87,7 @@ impl ColourScale {
 }
 
 /// The colour of a share between 0 and 1.
-pub(super) fn ink(share: f64) -> Ink {
+pub(in crate::report) fn ink(share: f64) -> Ink {
     let position = share.clamp(0.0, 1.0) * (VIRIDIS.len() - 1) as f64;
     let below = (position as usize).min(VIRIDIS.len() - 2);
     let (a, b) = (VIRIDIS[below], VIRIDIS[below + 1]);

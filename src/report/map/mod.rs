@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::report::numbers::{number, power_of_ten};
 use canvas::{Anchor, BLACK, Canvas, Ink, WHITE};
 use colours::ColourScale;
+pub(super) use colours::ink;
 use labels::scale_bar;
 
 /// Length of the longest side of a map, in points.
@@ -178,7 +179,7 @@ fn draw_legend(canvas: &mut Canvas, view: &View, scale: &ColourScale) {
     let strips = (2.0 * length) as usize;
     for k in 0..strips {
         let (from, to) = (k as f32 / strips as f32, (k + 1) as f32 / strips as f32);
-        let ink = colours::ink(1.0 - f64::from(from));
+        let ink = ink(1.0 - f64::from(from));
         canvas.fill_rect(left, top + from * length, left + 16.0, top + to * length, ink);
     }
     let unit = 10f64.powi(scale.exponent());

@@ -154,7 +154,7 @@ impl Latents for Probe {
     }
 
     fn change(&mut self, _: usize, _: &Coordinates, _: &[f64]) -> Result<()> {
-        unimplemented!("the probe keeps its coordinates")
+        Err(sshmc::Error::Numeric("the probe keeps its coordinates".into()))
     }
 
     fn field(&mut self, _chain: usize, out: &mut [f64]) {

@@ -19,6 +19,7 @@
 mod autoregression;
 mod generic;
 mod spectral;
+mod tally;
 
 use crate::error::Result;
 use crate::structure::{Information, Structure};

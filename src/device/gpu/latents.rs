@@ -9,7 +9,7 @@ use super::requests::{Plan, Requests};
 use super::spectral::SpectralBlock;
 use super::state::{Plane, State};
 use crate::coordinates::Coordinates;
-use crate::device::{Flow, Latents, Quantity, Reading};
+use crate::device::{DeviceSums, Flow, LatentState, Latents, Quantity, Reading};
 use crate::draws::FieldDraws;
 use crate::error::{DeviceError, Result};
 use crate::hamiltonian::{LatentMass, MassKind, Target};
@@ -219,6 +219,18 @@ impl GpuLatents {
         }
     }
 
+    /// Takes the proposed field over for chains that stand where it was evaluated.
+    fn report_fresh(&mut self) {
+        for (m, chain) in self.motion.iter_mut().zip(&mut self.chains) {
+            (m.accepted, m.weight) = (u32::from(chain.fresh), 0.0);
+            chain.fresh = false;
+        }
+        self.state.upload_motion(&self.motion);
+        let mut recording = Recording::default();
+        self.field.reporting(&mut recording);
+        recording.submit(&self.state.gpu);
+    }
+
     fn centred(&self) -> bool {
         self.chains.iter().any(|chain| chain.coordinates == Coordinates::Centred)
     }
@@ -407,15 +419,8 @@ impl Latents for GpuLatents {
     fn save(&mut self) {
         self.flush();
         self.state.save();
-        for (m, chain) in self.motion.iter_mut().zip(&mut self.chains) {
-            chain.saved_phi.copy_from_slice(&chain.phi);
-            (m.accepted, m.weight) = (u32::from(chain.fresh), 0.0);
-            chain.fresh = false;
-        }
-        self.state.upload_motion(&self.motion);
-        let mut recording = Recording::default();
-        self.field.reporting(&mut recording);
-        recording.submit(&self.state.gpu);
+        self.chains.iter_mut().for_each(|chain| chain.saved_phi.copy_from_slice(&chain.phi));
+        self.report_fresh();
     }
 
     fn settle(&mut self, accepted: &[bool]) {
@@ -540,6 +545,63 @@ impl Latents for GpuLatents {
             self.field.moments(b, &mut mean, &mut squares);
             draws.set_moments(self.draws, &mean, &squares);
         }
+    }
+
+    fn deliver(&mut self, draws: &mut [FieldDraws]) {
+        self.field.drain(|chain, values| draws[chain].keep(values));
+    }
+
+    fn snapshot(&mut self, chain: usize) -> Result<LatentState> {
+        self.flush();
+        self.report_fresh();
+        let (n, sites) = (self.state.dim, self.model.structure().sites());
+        let latents = || vec![0.0; n];
+        let (mut z, mut by_z, mut x, mut g) = (latents(), latents(), latents(), latents());
+        let fields = || vec![0.0; sites];
+        let (mut field, mut mean, mut squares) = (fields(), fields(), fields());
+        self.state.read(Plane::Z, chain, &mut z);
+        self.state.read(Plane::Gradient, chain, &mut by_z);
+        self.state.means(chain, &mut x, &mut g);
+        self.field.read(chain, &mut field);
+        self.field.moments(chain, &mut mean, &mut squares);
+        self.state.gpu.status()?;
+        let own = &self.chains[chain];
+        let kept = DeviceSums {
+            observed: self.observed,
+            x,
+            g,
+            constant: self.constants[chain],
+            draws: self.draws,
+            mean,
+            squares,
+        };
+        Ok(LatentState {
+            coordinates: own.coordinates.clone(),
+            tilt: None,
+            z,
+            by_z,
+            field,
+            predictor: Vec::new(),
+            gradients: own.gradients,
+            kept: Some(kept),
+        })
+    }
+
+    fn restore(&mut self, chain: usize, state: &LatentState, phi: &[f64]) -> Result<()> {
+        self.adopt(chain, &state.coordinates);
+        self.state.write(Plane::Z, chain, &state.z);
+        self.state.write(Plane::Gradient, chain, &state.by_z);
+        if let Some(kept) = &state.kept {
+            self.state.write_means(chain, &kept.x, &kept.g);
+            self.field.write(chain, [&state.field, &kept.mean, &kept.squares]);
+            self.constants[chain] = kept.constant;
+            (self.observed, self.draws) = (kept.observed, kept.draws);
+        }
+        let own = &mut self.chains[chain];
+        own.gradients = state.gradients;
+        own.phi.copy_from_slice(phi);
+        own.fresh = false;
+        self.state.gpu.status()
     }
 
     fn point(&mut self, chain: usize, z: &mut [f64], r: &mut [f64]) -> Option<Coordinates> {

@@ -3,6 +3,7 @@
 mod audit;
 mod batch;
 mod information;
+mod path;
 mod pilot;
 mod rivals;
 mod run;

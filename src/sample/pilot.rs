@@ -27,7 +27,7 @@ const PILOT: u32 = u32::MAX;
 const WARMUP: u32 = 100;
 const DRAWS: u32 = 60;
 /// Standard deviations of the log range beyond its mean that still count as likely, and the least such deviation.
-const DEVIATIONS: f64 = 4.0;
+const DEVIATIONS: f64 = 3.0;
 const LEAST_DEVIATION: f64 = 0.05;
 
 /// What a pilot run found.

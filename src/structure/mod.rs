@@ -28,9 +28,7 @@ pub use covariance::{Covariance, Stationary};
 pub use dense::Dense;
 pub use fisher::Fisher;
 pub use groups::Groups;
-pub(crate) use spectral::{
-    Eigenvalues, HALF_WIDTH, NODES, Place, Transform, expand, fold, variance,
-};
+pub(crate) use spectral::{Eigenvalues, HALF_WIDTH, NODES, Place, Transform, fold, variance};
 pub use spectral::{Embedding, Kernel, Sides, Spectral, SpectralFactor, SpectrumTable, Torus};
 
 use crate::error::{Error, Result};

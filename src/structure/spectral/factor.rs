@@ -3,7 +3,8 @@
 //! With λ = σ²S(ℓ) and a = 1/(1 + κλ), V = λa and T = √V. A relative change of λ by dlog λ changes T by
 //! dT/T = ½ a dlog λ; dlog λ is 2 in log σ and S'/S in log ℓ.
 
-use super::{Eigenvalues, SpectrumTable, Torus, expand, fold};
+use super::torus::expand;
+use super::{Eigenvalues, SpectrumTable, Torus, fold};
 use crate::error::Result;
 use crate::structure::{Factor, Information};
 use std::sync::Arc;

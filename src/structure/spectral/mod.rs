@@ -16,7 +16,7 @@ pub(crate) use table::Eigenvalues;
 pub use table::{Embedding, SpectrumTable};
 pub(crate) use table::{HALF_WIDTH, NODES, Place};
 pub use torus::{Sides, Torus};
-pub(crate) use torus::{Transform, expand, fold};
+pub(crate) use torus::{Transform, fold};
 
 use super::Information;
 use crate::error::{Error, Result};

@@ -56,12 +56,14 @@
 //! | [`integrate`] | joint leapfrog, ABLA, generalized leapfrog |
 //! | [`baseline`] | transitions of other methods, to compare with |
 //! | [`draws`] | what chains record |
+//! | [`archive`] | draws on disk, in ArviZ's layout |
 //! | [`sample`] | transitions, warm-up, chains: [`sample::run`] |
 //! | [`checkpoint`] | states of chains in files, from which a run is resumed |
 //! | [`diagnose`] | R-hat, effective sample sizes, Monte Carlo errors |
 //! | [`report`] | summaries, tables, pictures |
 //! | [`simulate`] | data at known truths |
 
+pub mod archive;
 pub mod baseline;
 pub mod checkpoint;
 pub mod coordinates;

@@ -4,10 +4,12 @@ mod bench;
 mod compare;
 mod demo;
 mod devices;
+mod extend;
 mod failure;
 mod fit;
 mod interrupt;
 mod map;
+mod merge;
 mod options;
 mod paper;
 mod predict;
@@ -53,6 +55,10 @@ enum Command {
     Fit(fit::Fit),
     /// Continue a fit that was stopped or killed
     Resume(resume::Resume),
+    /// Add draws to a fit that has ended
+    Extend(extend::Extend),
+    /// Join the chains of fits that were run apart
+    Merge(merge::Merge),
     /// Draw data from a model at values you choose
     #[command(subcommand)]
     Simulate(simulate::Simulate),
@@ -95,6 +101,8 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Demo(demo) => demo.run(),
         Command::Fit(fit) => fit.run(),
         Command::Resume(resume) => resume.run(),
+        Command::Extend(extend) => extend.run(),
+        Command::Merge(merge) => merge.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Summary(summary) => summary.run(),
         Command::Report(report) => report.run(),

@@ -79,6 +79,9 @@ pub(crate) struct Common {
     /// Seconds between two checkpoints, from which `sshmc resume` continues a run that was stopped or killed
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, help_heading = "Output")]
     pub(crate) checkpoint_interval: f64,
+    /// Chains and draws of each that --keep-fields is for, if not those of this run: set by `extend` and `merge`
+    #[arg(long, value_name = "CHAINS,DRAWS", value_parser = parse_pair, hide = true)]
+    pub(crate) thin_for: Option<(u32, u32)>,
     /// Print nothing but errors
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
@@ -95,11 +98,19 @@ pub(crate) enum Origin {
     Typed,
     /// Another command, which stands for these words after `sshmc`.
     Given(Vec<String>),
-    /// A run that goes on in a directory, and was begun by these words.
-    Resumed { directory: PathBuf, words: Vec<String> },
+    /// A run that goes on in a directory, was begun by these words, and takes over the chains of other runs.
+    Resumed { directory: PathBuf, words: Vec<String>, sources: Vec<PathBuf> },
 }
 
 impl Origin {
+    /// Runs whose chains are taken over.
+    pub(crate) fn sources(&self) -> &[PathBuf] {
+        match self {
+            Origin::Resumed { sources, .. } => sources,
+            _ => &[],
+        }
+    }
+
     /// The words after `sshmc`.
     pub(crate) fn words(&self) -> Vec<String> {
         match self {
@@ -252,6 +263,7 @@ impl Common {
                 Mass::Prior => MassChoice::Prior,
                 Mass::PriorPlusInformation => MassChoice::PriorPlusInformation,
             },
+            planned: self.thin_for,
             field_memory: self.keep_fields.map(|mebibytes| (mebibytes as usize) << 20),
             ..Settings::default()
         };
@@ -287,10 +299,26 @@ impl Common {
     }
 
     /// Goes on with a run that was begun in a directory.
-    pub(crate) fn take_up(&mut self, words: &[String], directory: &Path, quiet: bool) {
-        self.quiet |= quiet;
-        self.origin = Origin::Resumed { directory: directory.to_path_buf(), words: words.to_vec() };
+    pub(crate) fn take_up(&mut self, words: &[String], directory: &Path, sources: &[PathBuf]) {
+        self.origin = Origin::Resumed {
+            directory: directory.to_path_buf(),
+            words: words.to_vec(),
+            sources: sources.to_vec(),
+        };
     }
+
+    /// Forgets what may differ between two runs of the same model, data and settings.
+    pub(crate) fn forget_place(&mut self) {
+        (self.chains, self.chain_offset, self.out, self.threads) = (0, 0, None, None);
+        (self.quiet, self.checkpoint_interval) = (false, 0.0);
+    }
+}
+
+/// Reads two numbers with a comma between them.
+fn parse_pair(text: &str) -> std::result::Result<(u32, u32), String> {
+    let pair = text.split_once(',').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    pair.filter(|&(a, b)| a > 0 && b > 0)
+        .ok_or_else(|| "expected CHAINS,DRAWS, such as 4,1000".into())
 }
 
 /// Accepts a number up to a bound.

@@ -20,6 +20,8 @@ const FEWEST: usize = 20;
 pub(crate) struct Bar {
     bar: ProgressBar,
     state: Mutex<State>,
+    /// Number of the first chain.
+    first: u32,
 }
 
 #[derive(Debug)]
@@ -46,7 +48,8 @@ impl Bar {
         }
         bar.set_message("warming up");
         let names = model.hyperparameters().names().iter().map(ToString::to_string).collect();
-        Some(Self { bar, state: Mutex::new(State::new(names, settings.chains as usize)) })
+        let state = Mutex::new(State::new(names, settings.chains as usize));
+        Some(Self { bar, state, first: settings.first_chain })
     }
 
     /// Takes the bar away.
@@ -63,7 +66,7 @@ impl Progress for Bar {
     fn transition(&self, chain: u32, stage: Stage, info: &Info, values: &[f64]) {
         // A chain that failed elsewhere is reported there; the bar just goes on.
         if let Ok(mut state) = self.state.lock() {
-            state.note(chain as usize, stage, info.acceptance, values);
+            state.note((chain - self.first) as usize, stage, info.acceptance, values);
             if state.shown.elapsed() > PAUSE {
                 state.shown = Instant::now();
                 self.bar.set_message(state.message());

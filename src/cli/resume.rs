@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use super::fit::{Fit, Task};
 use super::screen::Screen;
-use clap::{Args, Parser};
+use clap::Args;
 use sshmc::data::OutputDir;
 use sshmc::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -28,65 +28,53 @@ pub(crate) struct Resume {
     quiet: bool,
 }
 
-/// The command that a task holds.
-#[derive(Debug, Parser)]
-#[command(no_binary_name = true)]
-struct Line {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum Command {
-    #[command(subcommand)]
-    Fit(Fit),
-}
-
 impl Resume {
     pub(crate) fn run(&self) -> std::result::Result<(), Failure> {
         let partial = OutputDir::partial(&self.directory).map_err(Failure::preparing)?;
-        match Task::read(&partial).map_err(Failure::preparing)? {
-            Some(task) => go_on(&task, &self.directory, &partial, self.quiet),
-            None => self.nothing_to_do().map_err(Failure::preparing),
+        if let Some(task) = Task::read(&partial).map_err(Failure::preparing)? {
+            return go_on(&task, &self.directory, &[], self.quiet);
         }
-    }
-
-    /// Of a run that has ended nothing is left to do; anything else is refused.
-    fn nothing_to_do(&self) -> Result<()> {
-        let directory = &self.directory;
-        if Task::read(directory)?.is_none() {
-            let (got, remedy) = match () {
-                () if directory.join("run.json").exists() => (
-                    "one of a method that is not kept",
-                    "fit it anew; only --method sshmc can be resumed",
-                ),
-                () if directory.exists() => ("something else", NAME),
-                () => ("nothing there", NAME),
-            };
-            let expected = "a fit that was stopped";
-            return Err(Error::input(directory.display().to_string(), expected, got, remedy));
-        }
-        // A closed screen is no failure, and there is nothing else to do.
-        let _ = Screen::open(self.quiet).tell(&format!(
+        ended(&self.directory).map_err(Failure::preparing)?;
+        Screen::open(self.quiet).tell(&format!(
             "{0} has ended: there is nothing to resume. `sshmc extend {0} --draws N` adds draws.\n",
-            directory.display()
-        ));
-        Ok(())
+            self.directory.display()
+        ))
     }
 }
 
 const NAME: &str = "name the directory given to `sshmc fit … --out DIR`";
 
-/// Runs a task in the directory where it was begun.
+/// Runs a task in the directory where it was begun, with the chains of other runs.
 pub(crate) fn go_on(
     task: &Task,
     directory: &Path,
-    partial: &Path,
+    sources: &[PathBuf],
     quiet: bool,
 ) -> std::result::Result<(), Failure> {
-    let line = Line::try_parse_from(&task.words);
-    let Line { command: Command::Fit(mut fit) } =
-        line.map_err(|error| Failure::BadInput(super::one_line(&error.render().to_string())))?;
-    fit.take_up(task, directory, partial, quiet).map_err(Failure::preparing)?;
+    let partial = OutputDir::partial(directory).map_err(Failure::preparing)?;
+    let mut fit = Fit::parse(task)?;
+    let common = fit.take_up(task, directory, &partial, sources).map_err(Failure::preparing)?;
+    common.quiet = quiet;
     fit.run()
+}
+
+/// The task of a run that has ended; anything else is refused.
+pub(crate) fn ended(directory: &Path) -> Result<Task> {
+    let refuse = |expected: &str, got: &str, remedy: &str| {
+        Err(Error::input(directory.display().to_string(), expected, got, remedy))
+    };
+    if OutputDir::partial(directory)?.exists() {
+        let remedy = format!("`sshmc resume {}` ends it", directory.display());
+        return refuse("a fit that has ended", "an unfinished one", &remedy);
+    }
+    match Task::read(directory)? {
+        Some(task) => Ok(task),
+        None if directory.join("run.json").exists() => refuse(
+            "a fit whose state was kept",
+            "one without",
+            "fit it anew; only --method sshmc keeps its state",
+        ),
+        None if directory.exists() => refuse("a fit that was kept", "something else", NAME),
+        None => refuse("a fit that was kept", "nothing there", NAME),
+    }
 }

@@ -41,6 +41,16 @@ impl FieldPlan {
     pub fn kept(&self) -> &[usize] {
         &self.kept
     }
+
+    /// Every how many draws a whole field is kept beside those sites; none if every draw of every site is kept.
+    pub fn every(&self) -> Option<usize> {
+        self.every
+    }
+
+    /// Number of sites.
+    pub fn sites(&self) -> usize {
+        self.sites
+    }
 }
 
 /// One chain's field.
@@ -131,6 +141,44 @@ impl FieldDraws {
     /// Of which draws whole fields were kept: every so many.
     pub fn field_stride(&self) -> usize {
         self.every.unwrap_or(1)
+    }
+
+    /// The values of all whole fields.
+    pub(crate) fn whole_values(&self) -> &[f32] {
+        if self.every.is_some() { &self.whole } else { &self.draws }
+    }
+
+    pub(crate) fn whole_values_mut(&mut self) -> &mut Vec<f32> {
+        if self.every.is_some() { &mut self.whole } else { &mut self.draws }
+    }
+
+    /// The values at the kept sites, which are all values where whole fields are not kept beside them.
+    pub(crate) fn site_values(&self) -> &[f32] {
+        &self.draws
+    }
+
+    /// The same, to be changed, where they are not those of the whole fields.
+    pub(crate) fn site_values_mut(&mut self) -> Option<&mut Vec<f32>> {
+        self.every.is_some().then_some(&mut self.draws)
+    }
+
+    /// The same moments with only those draws that come after so many at sites and so many whole fields.
+    pub(crate) fn since(&self, sites: usize, fields: usize) -> Self {
+        let (draws, whole) = match self.every {
+            None => (fields * self.mean.len(), 0),
+            Some(_) => (sites * self.kept.len(), fields * self.mean.len()),
+        };
+        Self {
+            count: self.count,
+            mean: self.mean.clone(),
+            squares: self.squares.clone(),
+            kept: self.kept.clone(),
+            draws: self.draws[draws..].to_vec(),
+            every: self.every,
+            followed: self.followed,
+            whole: self.whole[whole..].to_vec(),
+            exponential: self.exponential.clone(),
+        }
     }
 
     /// Keeps a draw of the kept sites only; its moments come by [`Self::set_moments`], the rest by [`Self::follow`].

@@ -8,6 +8,17 @@ pub use field::{FieldDraws, FieldPlan, pooled};
 
 use serde::{Deserialize, Serialize};
 
+/// How many entries of a chain are on disk in whole chunks: draws, draws at sites, and whole fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Draws of hyperparameters and statistics.
+    pub draws: usize,
+    /// Draws at the sites that are diagnosed.
+    pub sites: usize,
+    /// Whole fields.
+    pub fields: usize,
+}
+
 /// Everything one chain recorded after warm-up.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChainDraws {
@@ -66,6 +77,25 @@ impl ChainDraws {
         self.steps.reserve_exact(more);
         self.divergent.reserve_exact(more);
         self.field.make_room(draws);
+    }
+
+    /// The same with only those draws that come after what an archive has.
+    pub(crate) fn since(&self, mark: Mark) -> Self {
+        let from = mark.draws;
+        Self {
+            chain: self.chain,
+            parameters: self.parameters.iter().map(|values| values[from..].to_vec()).collect(),
+            energy: self.energy[from..].to_vec(),
+            acceptance: self.acceptance[from..].to_vec(),
+            steps: self.steps[from..].to_vec(),
+            divergent: self.divergent[from..].to_vec(),
+            field: self.field.since(mark.sites, mark.fields),
+            step_size: self.step_size,
+            warmup_gradients: self.warmup_gradients,
+            gradients: self.gradients,
+            warmup_seconds: self.warmup_seconds,
+            seconds: self.seconds,
+        }
     }
 
     /// Takes the field out and leaves an empty one.

@@ -24,7 +24,7 @@ pub use intensity::{Level, exceedance_map, intensity_maps};
 pub use map::{Map, MapFrame, MapKind};
 pub use page::page;
 pub use raster::draw_png;
-pub use record::{LgcpRecord, PriorRecord, RunRecord, write_fields};
+pub use record::{LgcpRecord, PriorRecord, RunRecord};
 pub use run::{Draws, Fields, LgcpRun, Run};
 pub use summary::{FieldSummary, SamplerSummary, Spread, Summary};
 pub use text::Truth;

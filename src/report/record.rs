@@ -1,15 +1,14 @@
 //! Writes down what was run, so that reports, maps and predictions can be made from its directory alone.
 
 use super::Level;
-use crate::data::{Grid, OutputDir, write_npy};
-use crate::error::{Error, Result};
+use crate::data::Grid;
+use crate::error::Result;
 use crate::prior::Hyperparameter;
 use crate::sample::Fit;
 use serde::{Deserialize, Serialize};
-use std::io::Write;
 
 /// The layout of the directory; one that is not known is refused.
-pub(super) const LAYOUT: u32 = 1;
+pub(super) const LAYOUT: u32 = 2;
 
 /// Places at which a prior density is written down.
 const CURVE: usize = 160;
@@ -31,7 +30,7 @@ pub struct RunRecord {
     pub threads: usize,
     /// Prior of each hyperparameter, in the order of the draws.
     pub priors: Vec<PriorRecord>,
-    /// Of every how many draws a whole field is in `fields.npy`.
+    /// Of every how many draws a whole field is in `draws.zarr`.
     pub field_stride: usize,
     /// What only a Cox process has.
     #[serde(default)]
@@ -131,22 +130,6 @@ fn curve<'a>(one: &Hyperparameter, draws: impl Iterator<Item = &'a f64>) -> Vec<
     let value = |k: usize| from + (k as f64 + 0.5) / CURVE as f64 * (to - from);
     let places = (0..CURVE).map(|k| (value(k), density(value(k))));
     places.filter(|place| place.1.is_finite()).collect()
-}
-
-/// Writes the whole fields that were kept as a NumPy array: chain, draw, then the field's own `shape`.
-pub fn write_fields(fit: &Fit, shape: &[usize], output: &OutputDir) -> Result<()> {
-    let kept = fit.chains.first().map_or(0, |chain| chain.field.fields().len());
-    let full: Vec<usize> = [fit.chains.len(), kept].iter().chain(shape).copied().collect();
-    if fit.chains.iter().any(|chain| chain.field.fields().len() != kept) {
-        return Err(Error::Numeric("chains kept different numbers of fields".into()));
-    }
-    output.write_with("fields.npy", |file| {
-        write_npy(&full, file)?;
-        for value in fit.chains.iter().flat_map(|chain| chain.field.fields()).flatten() {
-            file.write_all(&value.to_le_bytes())?;
-        }
-        Ok(())
-    })
 }
 
 #[cfg(test)]

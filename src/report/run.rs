@@ -2,7 +2,8 @@
 
 use super::record::{LAYOUT, RunRecord};
 use super::{Level, MapFrame, Summary};
-use crate::data::{Counts, Grid, Points, Returns, Table, Window, read_npy};
+use crate::archive::{Archive, StoredFields, archive_of};
+use crate::data::{Counts, Grid, Points, Returns, Table, Window};
 use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;
 use std::fs;
@@ -173,25 +174,18 @@ impl Run {
 
     /// The whole fields that were kept.
     pub fn fields(&self) -> Result<Fields> {
-        let path = self.directory.join("fields.npy");
-        let (shape, values) = read_npy(&path)?;
-        let [chains, per_chain, rest @ ..] = &shape[..] else {
-            let remedy = "fit again";
-            let got = format!("shape {shape:?}");
-            return Err(Error::input(path.display().to_string(), "draws of fields", got, remedy));
-        };
-        let values = values.into_iter().map(|v| v as f32).collect();
-        let sites = rest.iter().product();
+        let root = archive_of(&self.directory);
+        let StoredFields { chains, per_chain, sites, values } = Archive::fields(&root)?;
         if chains * per_chain == 0 {
             let remedy = "fit again with a larger --keep-fields";
             return Err(Error::input(
-                path.display().to_string(),
+                root.display().to_string(),
                 "draws of fields",
                 "none",
                 remedy,
             ));
         }
-        Ok(Fields { chains: *chains, per_chain: *per_chain, sites, values })
+        Ok(Fields { chains, per_chain, sites, values })
     }
 
     /// The draws of a hyperparameter by chain.

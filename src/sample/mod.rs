@@ -2,6 +2,7 @@
 
 mod audit;
 mod batch;
+mod footprint;
 mod information;
 mod path;
 mod pilot;
@@ -16,8 +17,9 @@ mod warmup;
 
 pub use crate::baseline::DIVERGENT;
 pub use audit::EnergyAudit;
+pub use footprint::Footprint;
 pub use pilot::PilotResult;
-pub use run::{Fit, Progress, Stage, run, run_kept};
+pub use run::{Fit, Progress, Stage, field_plan, run, run_kept};
 pub use settings::{CoordinateChoice, MassChoice, Method, Settings};
 pub use state::{BatchState, ChainState, Keeper};
 pub use transition::{Info, Kernel, Tuning};

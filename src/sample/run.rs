@@ -245,19 +245,24 @@ const FIELD_MEMORY: usize = 256 << 20;
 /// Sites whose draws leave a GPU unless the user asks for more: enough to diagnose the field by.
 const GPU_SITES: usize = 1024;
 
-/// What is recorded of the field.
-pub(super) fn field_plan(model: &Model, settings: &Settings) -> FieldPlan {
-    let (chains, draws) = (settings.chains as usize, settings.draws as usize);
-    let sites = model.structure().sites();
-    let plan = FieldPlan::new(sites, chains, draws, field_memory(settings));
+/// What a run records of the field.
+pub fn field_plan(model: &Model, settings: &Settings) -> FieldPlan {
+    field_plan_of(model.structure().sites(), settings)
+}
+
+/// The same of a field with so many sites.
+pub(super) fn field_plan_of(sites: usize, settings: &Settings) -> FieldPlan {
+    let (chains, draws) = settings.planned.unwrap_or((settings.chains, settings.draws));
+    let (chains, draws) = (chains as usize, draws as usize);
+    let plan = FieldPlan::new(sites, chains, draws, field_memory(settings, chains * draws));
     match &settings.exceed {
         Some(levels) => plan.with_exponential(levels),
         None => plan,
     }
 }
 
-fn field_memory(settings: &Settings) -> usize {
-    let few = 4 * GPU_SITES * settings.chains as usize * settings.draws as usize;
+fn field_memory(settings: &Settings, draws: usize) -> usize {
+    let few = 4 * GPU_SITES * draws;
     let own = if settings.device.is_gpu() { FIELD_MEMORY.min(few) } else { FIELD_MEMORY };
     settings.field_memory.unwrap_or(own)
 }

@@ -108,6 +108,9 @@ pub struct Settings {
     /// Memory for field draws kept for diagnosis, in bytes over all chains; none: 256 MiB, and on a GPU, where draws would have to
     /// travel, at most 1024 sites.
     pub field_memory: Option<usize>,
+    /// Chains and draws of each that the thinning of fields is planned for; none: those that are made. A run that is extended, or
+    /// merged with others, keeps its thinning.
+    pub planned: Option<(u32, u32)>,
     /// Levels whose exceedance by the exponential of the field is counted, over every draw, with its moments; none: that
     /// exponential means nothing.
     pub exceed: Option<Vec<f64>>,
@@ -140,6 +143,7 @@ impl Default for Settings {
             tilt: true,
             most_steps: 1000,
             field_memory: None,
+            planned: None,
             exceed: None,
             small_torus: true,
             information_share: None,

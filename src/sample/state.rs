@@ -41,6 +41,35 @@ pub struct BatchState {
     pub(super) audit: Option<EnergyAudit>,
 }
 
+impl BatchState {
+    /// The same with other records.
+    pub(crate) fn with_records(&self, records: Vec<ChainDraws>) -> Self {
+        Self {
+            ids: self.ids.clone(),
+            transitions: self.transitions,
+            seconds: self.seconds,
+            chains: self.chains.clone(),
+            adapters: self.adapters.clone(),
+            records,
+            audit: self.audit,
+        }
+    }
+
+    /// Adds the chains of another batch that has come as far.
+    pub(crate) fn join(&mut self, other: Self) {
+        self.ids.extend(other.ids);
+        self.transitions = self.transitions.min(other.transitions);
+        self.seconds += other.seconds;
+        self.chains.extend(other.chains);
+        self.adapters.extend(other.adapters);
+        self.records.extend(other.records);
+        self.audit = match (self.audit, other.audit) {
+            (Some(mine), Some(theirs)) => Some(mine.worse(theirs)),
+            (mine, theirs) => mine.or(theirs),
+        };
+    }
+}
+
 /// Keeps states while a run goes on, and gives them back to one that is resumed. Called from any thread; what is not said
 /// otherwise keeps nothing.
 pub trait Keeper: Sync {

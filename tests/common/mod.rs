@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 
+pub(crate) mod keeper;
 pub(crate) mod probe;
 pub(crate) mod torus;
 

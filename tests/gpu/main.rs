@@ -16,5 +16,6 @@ mod errors;
 mod field;
 mod momenta;
 mod posterior;
+mod resume;
 mod trajectory;
 mod worlds;

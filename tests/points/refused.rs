@@ -129,7 +129,7 @@ const OTHERS: [(&str, &[&str]); 13] = [
     ("predict funnel", &["a fit of lgcp or sv"]),
     ("predict fit --patterns 0", &["--patterns", "at least 1"]),
     ("compare fit funnel", &["a fit of lgcp", "one of funnel"]),
-    ("report old", &["layout 1", "layout 99"]),
+    ("report old", &["layout 2", "layout 99"]),
 ];
 
 fn refused(directory: &Path, line: &str, parts: &[&str]) {
@@ -168,7 +168,7 @@ fn every_unusable_input_is_refused_in_one_line_and_leaves_nothing() {
         fs::copy(here.join("fit").join(name), here.join("old").join(name)).unwrap();
     }
     let record = fs::read_to_string(here.join("fit/run.json")).unwrap();
-    fs::write(here.join("old/run.json"), record.replace("\"layout\": 1", "\"layout\": 99"))
+    fs::write(here.join("old/run.json"), record.replace("\"layout\": 2", "\"layout\": 99"))
         .unwrap();
     let before = names(here);
     for (line, parts) in POINTS {

@@ -1,7 +1,8 @@
 //! Walks from points to maps, predictions and comparisons, and from prices to forecasts.
 
 use super::{SHORT, WINDOW, clumps, csv, directory_with, raster, succeed};
-use sshmc::data::{Crs, Raster, read_npy};
+use sshmc::archive::Archive;
+use sshmc::data::{Crs, Raster};
 use std::fs;
 use std::path::Path;
 
@@ -34,8 +35,8 @@ fn points_become_maps_predictions_and_comparisons() {
         Raster::read(&here.join("a/maps/exceedance_50.tif"), ((0.0, 0.0), (1.0, 1.0))).unwrap();
     assert_eq!(map.crs(), Some(&Crs::Epsg(3310)));
     assert_eq!(map.bounds(), ((0.0, 0.0), (1.0, 1.0)));
-    let (shape, _) = read_npy(&here.join("a/fields.npy")).unwrap();
-    assert_eq!(shape, [2, 40, 8, 8]);
+    let fields = Archive::fields(&here.join("a/draws.zarr")).unwrap();
+    assert_eq!([fields.chains, fields.per_chain, fields.sites], [2, 40, 64]);
     // The intensity at a level is exceeded alike whether it is counted while sampling or later.
     let during = fs::read(here.join("a/maps/exceedance_50.tif")).unwrap();
     succeed(here, "map a --exceed 50 --exceed 3x");

@@ -1,16 +1,18 @@
 //! Does what all fits have in common: says what is fitted, samples with a progress bar, writes and prints the results.
 
-use super::task::{STATE, Task};
+use super::bounds;
+use super::task::Task;
 use crate::cli::failure::Failure;
 use crate::cli::interrupt;
 use crate::cli::options::{Chosen, Common, Origin};
 use crate::cli::progress::Bar;
 use crate::cli::screen::Screen;
-use sshmc::checkpoint::Checkpoints;
+use sshmc::archive::{Archive, Axis, Contents, Mark, Variable, archive_of};
+use sshmc::checkpoint::{CheckpointOptions, Checkpoints};
 use sshmc::data::OutputDir;
 use sshmc::model::Model;
 use sshmc::report::{self, LgcpRecord, Run, RunRecord, Summary, Truth, write_draws};
-use sshmc::sample::{self, Fit, Method, Progress, Settings};
+use sshmc::sample::{self, Fit, Footprint, Method, Progress, Settings};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,6 +42,13 @@ pub(crate) struct Job {
     pub(crate) command: String,
     /// What a Cox process adds to the record of the run.
     pub(crate) lgcp: Option<LgcpRecord>,
+    /// Axes of the field, and what it was fitted to.
+    pub(crate) axes: Vec<Axis>,
+    pub(crate) data: Vec<Variable>,
+    /// Runs whose chains are taken over.
+    sources: Vec<PathBuf>,
+    /// What it takes at most.
+    footprint: Footprint,
 }
 
 /// What the files of a model are made from.
@@ -50,6 +59,60 @@ pub(crate) struct Finished<'a> {
     pub(crate) summary: &'a Summary,
     /// Where files go.
     pub(crate) output: &'a OutputDir,
+}
+
+/// An axis whose places are numbered from 0.
+pub(crate) fn numbered(name: &str, length: usize) -> Axis {
+    Axis { name: name.to_owned(), values: (0..length).map(|k| k as f64).collect() }
+}
+
+/// What the archive of a fit is for.
+fn contents(model: &Model, settings: &Settings, axes: Vec<Axis>, data: Vec<Variable>) -> Contents {
+    let names = model.hyperparameters().names();
+    Contents {
+        model: model.name().to_owned(),
+        names: names.iter().map(ToString::to_string).collect(),
+        chains: (0..settings.chains).map(|chain| settings.first_chain + chain).collect(),
+        draws: settings.draws as usize,
+        axes,
+        data,
+    }
+}
+
+/// Where draws and states of a run go.
+struct Place<'a> {
+    directory: &'a Path,
+    contents: Contents,
+    /// Time between two checkpoints, if the run is kept.
+    kept: Option<Duration>,
+    sources: &'a [PathBuf],
+}
+
+impl Place<'_> {
+    /// Samples, with draws written to the archive as they come, or at the end if the run is not kept.
+    fn sample(
+        &self,
+        model: &Arc<Model>,
+        settings: &Settings,
+        progress: &dyn Progress,
+    ) -> sshmc::Result<Fit> {
+        let root = archive_of(self.directory);
+        let archive = Archive::create(&root, &self.contents, &sample::field_plan(model, settings))?;
+        let Some(interval) = self.kept else {
+            let fit = sample::run(model, settings, progress)?;
+            for chain in &fit.chains {
+                archive.append(chain, Mark::default())?;
+            }
+            return Ok(fit);
+        };
+        let options = CheckpointOptions { interval, stop: interrupt::watch(), warn: &warn };
+        let device = settings.device.name();
+        let kept = Checkpoints::open(self.directory, archive, &device, options)?;
+        self.sources.iter().try_for_each(|source| kept.import(source))?;
+        let fit = sample::run_kept(model, settings, progress, &kept)?;
+        kept.tidy();
+        Ok(fit)
+    }
 }
 
 /// Tells of a checkpoint that is damaged.
@@ -136,14 +199,17 @@ impl Job {
         let Chosen { device, notice } = chosen;
         let settings = common.settings(device).map_err(Failure::preparing)?;
         let interval = common.interval().map_err(Failure::preparing)?;
+        let footprint = Footprint::new(&model, &settings);
         let whole = common.directory(model.name());
         let part = directory.is_some();
         let shown = directory.unwrap_or_else(|| whole.clone());
         let whole = (settings.method == Method::Sshmc).then_some(whole);
-        let output = open(&shown, common, inputs, whole.is_some(), part);
+        let output = bounds::check(&footprint, &shown)
+            .and_then(|()| open(&shown, common, inputs, whole.is_some(), part));
         let output = output.map_err(Failure::preparing)?;
         let words = std::iter::once("sshmc".to_owned()).chain(common.origin.words());
         let command = as_typed(words);
+        let sites = model.structure().sites();
         Ok(Self {
             subject,
             model,
@@ -155,6 +221,10 @@ impl Job {
             truth: Truth::new(),
             command,
             lgcp: None,
+            axes: vec![numbered("i", sites)],
+            data: Vec::new(),
+            sources: common.origin.sources().to_vec(),
+            footprint,
             notice,
         })
     }
@@ -175,14 +245,13 @@ impl Job {
         };
         let model = Arc::new(self.model);
         let mut output = self.output;
-        let outcome = match &self.whole {
-            None => sample::run(&model, &self.settings, progress),
-            Some(_) => {
-                let (stop, states) = (interrupt::watch(), output.staging().join(STATE));
-                let kept = Checkpoints::open(&states, self.interval, stop, &warn);
-                kept.and_then(|kept| sample::run_kept(&model, &self.settings, progress, &kept))
-            }
+        let place = Place {
+            directory: output.staging(),
+            contents: contents(&model, &self.settings, self.axes, self.data),
+            kept: self.whole.as_ref().map(|_| self.interval),
+            sources: &self.sources,
         };
+        let outcome = place.sample(&model, &self.settings, progress);
         if let Some(bar) = bar {
             bar.close();
         }
@@ -251,6 +320,9 @@ impl Job {
             };
             writeln!(screen, "  GPU {}, single precision{kind}", adapter.name)?;
         }
+        let Footprint { memory, disk } = self.footprint;
+        let (memory, disk) = (bounds::size(memory), bounds::size(disk));
+        writeln!(screen, "  at most about {memory} of memory and {disk} of disk")?;
         let Settings { chains, warmup, draws, seed, .. } = self.settings;
         writeln!(
             screen,

@@ -1,6 +1,6 @@
 //! Fits hierarchical logistic regression to a grouped table.
 
-use super::Job;
+use super::{Job, numbered};
 use crate::cli::failure::Failure;
 use crate::cli::options::Common;
 use crate::cli::screen::Screen;
@@ -69,7 +69,8 @@ impl Logistic {
         );
         // No stages for this structure: an explicit GPU is refused when the run starts, and `auto` takes the CPU.
         let chosen = self.common.device(0).map_err(Failure::preparing)?;
-        let job = Job::prepare(model, subject, &self.common, chosen, &[&self.table])?;
+        let mut job = Job::prepare(model, subject, &self.common, chosen, &[&self.table])?;
+        job.axes = vec![numbered("group", groups.len()), numbered("feature", features.len())];
         let quiet = self.common.quiet;
         job.run(&mut Screen::open(quiet), quiet, |run| {
             let key = |site: usize| {

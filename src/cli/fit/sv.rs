@@ -6,16 +6,17 @@ use crate::cli::options::Common;
 use crate::cli::screen::Screen;
 use clap::Args;
 use rayon::prelude::*;
+use sshmc::archive::{Axis, Variable};
 use sshmc::data::{Returns, Series, SeriesColumns};
 use sshmc::model::stochvol;
-use sshmc::report::{FieldMoments, Run, Summary, csv_field, draw_volatility, write_fields};
+use sshmc::report::{FieldMoments, Run, Summary, csv_field, draw_volatility};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 Writes into DIR: report.html, to be read first; summary.json; hyperparameters.csv (every draw of phi, sigma and beta); field.csv
 (t from 1, posterior mean and sd of the log volatility x, where the variance of a return is beta^2 e^x); volatility.svg;
-fields.npy (draws of x); returns.csv and run.json. Of several series each has such a directory in DIR, and series.csv lists
+draws.zarr (all draws, for ArviZ); returns.csv and run.json; state/, from which `sshmc extend` goes on. Of several series each has such a directory in DIR, and series.csv lists
 their hyperparameters.
 
 Examples:
@@ -84,7 +85,13 @@ impl Sv {
             Some(_) => format!("stochastic volatility to {steps} returns of {}", series.name),
         };
         let chosen = self.common.device(steps).map_err(Failure::preparing)?;
-        Job::prepare_in(model, subject, &self.common, chosen, &[&self.returns], directory)
+        let mut job =
+            Job::prepare_in(model, subject, &self.common, chosen, &[&self.returns], directory)?;
+        let values = series.returns.y().to_vec();
+        job.axes =
+            vec![Axis { name: "time".into(), values: (1..=steps).map(|t| t as f64).collect() }];
+        job.data = vec![Variable { observed: true, name: "returns".into(), values }];
+        Ok(job)
     }
 
     /// Fits all series side by side, one thread each. Their directories are parts of one that appears when all are done.
@@ -155,7 +162,6 @@ fn write_files(returns: &Returns, run: &Finished<'_>) -> sshmc::Result<()> {
     let (field, output) = (FieldMoments::new(run.fit), run.output);
     output.write_with("field.csv", |file| field.write_csv("t", step, file))?;
     output.write_with("returns.csv", |file| returns.write(file))?;
-    write_fields(run.fit, &[returns.steps()], output)?;
     let beta = run.summary.parameters.get("beta").map_or(1.0, |beta| beta.q50);
     output.write_text("volatility.svg", &draw_volatility(returns.y(), &field, beta)?)
 }

@@ -1,13 +1,12 @@
 //! Writes down what a run was asked to do, with copies of its input, so that it can go on whatever happens to the originals.
 
 use serde::{Deserialize, Serialize};
+use sshmc::checkpoint::STATE;
 use sshmc::data::{OutputDir, add_file};
 use sshmc::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder with everything that is needed to go on.
-pub(crate) const STATE: &str = "state";
 /// The layout of that folder; one that is not known is refused.
 const LAYOUT: u32 = 1;
 
@@ -74,12 +73,33 @@ impl Task {
         Ok(Some(task))
     }
 
-    /// Writes the task down anew with other words, in a directory that holds its copies.
-    pub(crate) fn rewrite(&self, words: Vec<String>, directory: &Path) -> Result<()> {
-        let task = Self { words, ..self.clone() };
-        let text = serde_json::to_vec_pretty(&task)
+    /// Writes the task down in a directory that holds its copies.
+    pub(crate) fn write_into(&self, directory: &Path) -> Result<()> {
+        let text = serde_json::to_vec_pretty(self)
             .map_err(|error| Error::Numeric(format!("cannot write the task down: {error}")))?;
         add_file(directory, &format!("{STATE}/task.json"), &text)
+    }
+
+    /// The same task with an option set to another value.
+    pub(crate) fn with_option(&self, option: &str, value: &str) -> Self {
+        let mut words = Vec::with_capacity(self.words.len() + 2);
+        let mut rest = self.words.iter();
+        while let Some(word) = rest.next() {
+            if word == option {
+                rest.next();
+            } else if !word.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')) {
+                words.push(word.clone());
+            }
+        }
+        words.extend([option.to_owned(), value.to_owned()]);
+        Self { words, ..self.clone() }
+    }
+
+    /// The checksum of an input as a word; the path itself if it was not copied.
+    pub(crate) fn checksum_of(&self, path: &Path) -> String {
+        let name = path.display().to_string();
+        let known = self.inputs.iter().find(|input| input.path == name);
+        known.map_or(name, |input| format!("{:08x}", input.checksum))
     }
 
     /// Where the copy of an input is, checked; the path itself if it was not copied, as a number is not.
@@ -99,5 +119,27 @@ impl Task {
             ));
         }
         Ok(copy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_replaced_however_they_were_typed() {
+        let words = |line: &str| line.split(' ').map(String::from).collect::<Vec<_>>();
+        let task = |line: &str| Task {
+            layout: LAYOUT,
+            program: program(),
+            words: words(line),
+            inputs: Vec::new(),
+        };
+        for line in ["fit sv --draws 5 --out a", "fit sv --draws=5 --out a", "fit sv --out a"] {
+            let changed = task(line).with_option("--draws", "9");
+            assert_eq!(changed.words, words("fit sv --out a --draws 9"));
+        }
+        let other = task("fit sv --draws-x 5").with_option("--draws", "9");
+        assert_eq!(other.words, words("fit sv --draws-x 5 --draws 9"));
     }
 }

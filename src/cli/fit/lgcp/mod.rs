@@ -10,9 +10,10 @@ use crate::cli::options::{Common, KernelName, Origin, TorusSize};
 use crate::cli::screen::Screen;
 use clap::Args;
 use sshmc::Error;
+use sshmc::archive::{Axis, Variable};
 use sshmc::data::OutputDir;
 use sshmc::model::{LgcpOptions, lgcp};
-use sshmc::report::{FieldMoments, Level, LgcpRecord, Run, intensity_maps, write_fields};
+use sshmc::report::{FieldMoments, Level, LgcpRecord, Run, intensity_maps};
 use sshmc::structure::Sides;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -20,8 +21,8 @@ use std::path::{Path, PathBuf};
 const AFTER_HELP: &str = "\
 Writes into DIR: report.html, to be read first; maps/ (GeoTIFF and PNG of the intensity's mean, sd, quantiles and exceedance
 probabilities, per unit of map area and exposure); summary.json; hyperparameters.csv (every draw of sigma, range, mu and the
-covariates' coefficients); field.csv (i, j, posterior mean and sd of the log intensity); fields.npy (draws of it); and what
-was fitted: counts.csv, window.geojson, points.csv, run.json.
+covariates' coefficients); field.csv (i, j, posterior mean and sd of the log intensity); draws.zarr (all draws, for
+ArviZ); and what was fitted: counts.csv, window.geojson, points.csv, run.json. state/ is what `sshmc extend` goes on from.
 
 Examples:
   sshmc fit lgcp --points events.csv --window region.geojson --out events-fit
@@ -102,6 +103,7 @@ impl Lgcp {
         job.settings.exceed = Some(levels.iter().map(|level| level.value).collect());
         job.settings.small_torus = self.torus == TorusSize::Auto;
         job.lgcp = Some(record);
+        (job.axes, job.data) = (axes(&data), variables(&data));
         let quiet = self.common.quiet;
         job.run(&mut Screen::open(quiet), quiet, |run| write_files(&data, &levels, run)).map(|_| ())
     }
@@ -144,6 +146,31 @@ impl Lgcp {
     }
 }
 
+/// Centres of rows and columns.
+fn axes(data: &LgcpData) -> Vec<Axis> {
+    let grid = data.counts.grid();
+    let y = (0..grid.rows()).map(|i| grid.centre(i, 0).1).collect();
+    let x = (0..grid.columns()).map(|j| grid.centre(0, j).0).collect();
+    vec![Axis { name: "y".into(), values: y }, Axis { name: "x".into(), values: x }]
+}
+
+/// What was fitted, cell by cell.
+fn variables(data: &LgcpData) -> Vec<Variable> {
+    let counts = &data.counts;
+    let given =
+        |name: &str, values: Vec<f64>| Variable { observed: false, name: name.to_owned(), values };
+    let seen = counts.counts().iter().zip(counts.observed());
+    let seen = seen.map(|(&count, &seen)| if seen { count } else { f64::NAN }).collect();
+    let shares = data.window.inside_shares(counts.grid());
+    let mut all = vec![
+        Variable { observed: true, name: "counts".into(), values: seen },
+        given("exposure", counts.exposure().to_vec()),
+        given("window_share", shares),
+    ];
+    all.extend(data.covariates.iter().map(|one| given(one.name(), one.values().to_vec())));
+    all
+}
+
 /// Reads levels as they are typed.
 pub(crate) fn parse_levels(texts: &[String], mean: f64) -> sshmc::Result<Vec<Level>> {
     let parse = |text: &String| {
@@ -166,7 +193,6 @@ fn write_files(data: &LgcpData, levels: &[Level], run: &Finished<'_>) -> sshmc::
     };
     let field = FieldMoments::new(run.fit);
     output.write_with("field.csv", |file| field.write_csv("i,j", key, file))?;
-    write_fields(run.fit, &[grid.rows(), grid.columns()], output)?;
     let written = Run::open(output.staging())?.lgcp()?;
     let marks = written.marks();
     let frame = written.frame(&marks);

@@ -1,0 +1,70 @@
+//! Kills a fit at random moments, again and again, and resumes it.
+
+use super::{FIT, assert_same, bits, complaint, output, sshmc, succeed, with_data};
+use sshmc::random::{Purpose, Stream};
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// Moments at which a run is killed.
+const MOMENTS: u32 = 20;
+
+#[test]
+fn a_fit_that_is_killed_at_any_moment_ends_with_the_same_bits() {
+    let directory = with_data();
+    let here = directory.path();
+    let fit = format!("{FIT} --draws 150");
+    let begun = Instant::now();
+    succeed(here, &format!("{fit} --out whole"));
+    let span = begun.elapsed();
+    let whole = bits(&here.join("whole"));
+    let moments = Stream::new(1914, 0, 0, Purpose::Other);
+    let mut killed = 0;
+    for moment in 0..MOMENTS {
+        let name = format!("run-{moment}");
+        // Every third run is killed a second time while it is being resumed.
+        for turn in 0..=u32::from(moment % 3 == 0) {
+            let line = match here.join(format!("{name}.partial/state/task.json")).exists() {
+                true => format!("resume {name} --quiet"),
+                false => format!("{fit} --out {name}"),
+            };
+            if here.join(&name).exists() || (turn > 0 && line.starts_with("fit")) {
+                break;
+            }
+            let mut child = sshmc(here, &line).spawn().unwrap();
+            let wait = span.mul_f64(moments.uniform(2 * moment + turn));
+            std::thread::sleep(wait.max(Duration::from_millis(1)));
+            child.kill().unwrap();
+            killed += u32::from(!child.wait().unwrap().success());
+        }
+        if here.join(format!("{name}.partial/state/task.json")).exists() {
+            succeed(here, &format!("resume {name} --quiet"));
+        } else if !here.join(&name).exists() {
+            let _ = fs::remove_dir_all(here.join(format!("{name}.partial")));
+            succeed(here, &format!("{fit} --out {name}"));
+        }
+        assert_same(here, &name, &whole);
+        fs::remove_dir_all(here.join(&name)).unwrap();
+    }
+    // If none were hit the test would show nothing.
+    assert!(killed >= MOMENTS / 4, "only {killed} runs were still going when they were killed");
+}
+
+/// The comparison sees another seed.
+#[test]
+fn other_draws_are_told_apart() {
+    let directory = with_data();
+    let here = directory.path();
+    succeed(here, &format!("{FIT} --draws 20 --out a"));
+    succeed(here, &format!("{} --draws 20 --out b", FIT.replace("--seed 3", "--seed 4")));
+    let (a, b) = (bits(&here.join("a")), bits(&here.join("b")));
+    for name in
+        ["hyperparameters.csv", "field.csv", "summary.json", "draws.zarr/posterior/field/c/0/0/0/0"]
+    {
+        assert_ne!(a[name], b[name], "{name}");
+    }
+    // A run that has ended has nothing to resume, and is left alone.
+    let again = output(here, "resume a");
+    assert!(again.status.success(), "{}", complaint(&again));
+    assert!(String::from_utf8_lossy(&again.stdout).contains("a has ended"));
+    assert_same(here, "a", &a);
+}

@@ -8,6 +8,11 @@ fn tally(k: u32, x: f32) {
     total[k] = add(total[k], x);
 }
 
+// Adds a two-float to a sum of this invocation.
+fn tally_pair(k: u32, x: vec2f) {
+    total[k] = join(total[k], x);
+}
+
 fn reduce(local: u32) {
     workgroupBarrier();
     for (var k = 0u; k < SUMS; k++) {

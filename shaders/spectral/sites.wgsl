@@ -81,10 +81,10 @@ fn load(b: u32, row: u32, i: u32) -> vec2f {
 
 fn meet(p: Prior, b: u32, row: u32, column: u32, x: f32) -> f32 {
     let own = row * COLUMNS + column;
-    let eta = p.mean_high + (x + p.mean_low);
+    let eta = join(p.mean, vec2f(x, 0.0));
     let s = site(sites[own], eta);
-    tally(0u, s.x);
-    tally(1u, s.y);
-    field[b * WINDOW * COLUMNS + own] = select(x, eta, REPORT_MEAN != 0u);
-    return s.y;
+    tally_pair(0u, s.xy);
+    tally(1u, s.z);
+    field[b * WINDOW * COLUMNS + own] = select(x, eta.x, REPORT_MEAN != 0u);
+    return s.z;
 }

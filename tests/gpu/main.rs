@@ -12,6 +12,7 @@ mod common;
 mod compare;
 mod cost;
 mod dense;
+mod energies;
 mod errors;
 mod field;
 mod momenta;

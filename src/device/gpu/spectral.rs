@@ -7,7 +7,7 @@
 //! | `analyse` | forward transforms of columns, gradient in z, sums for potential and hyperparameters |
 
 use super::latents::{Block, Evaluation, Reader};
-use super::params::{SpectralPrior, split};
+use super::params::SpectralPrior;
 use super::recording::Recording;
 use super::requests::Plan;
 use super::stage::{Bound, Constant, Spec, wgsl};
@@ -15,6 +15,7 @@ use super::state::{State, total};
 use super::{Gpu, WIDE, WORKGROUP};
 use crate::error::{DeviceError, Result};
 use crate::likelihood::SiteTwin;
+use crate::numeric::two_floats;
 use crate::structure::{HALF_WIDTH, NODES, Place, Spectral, Torus};
 use std::borrow::Cow;
 use std::f64::consts::TAU;
@@ -304,9 +305,7 @@ impl Traffic {
 impl Block for SpectralBlock {
     fn aim(&mut self, gpu: &Gpu, chain: usize, w: &[f64], constant: f64, coefficient: f64) -> bool {
         let prior = &mut self.priors[chain];
-        let (high, low) = split(constant);
-        prior.mean_high = high;
-        prior.mean_low = low;
+        prior.mean = two_floats(constant);
         // Subtracted here, in f64: the two are large and nearly equal.
         let pull = f64::from(prior.kappa) * coefficient * self.constant;
         prior.first = (self.first[chain] - pull) as f32;
@@ -470,7 +469,9 @@ pub(super) fn specs(
     ];
     let mut sites = Spec {
         name: "sites",
-        parts: shared(&[&sums[..], &[wgsl!("spectral/sites.wgsl")]].concat()),
+        parts: shared(
+            &[&sums[..], &[wgsl!("shared/precise.wgsl"), wgsl!("spectral/sites.wgsl")]].concat(),
+        ),
         constants: common(&layout.rows_cut),
         read_only: vec![true, true, true, false, false, false],
     };

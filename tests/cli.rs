@@ -68,6 +68,23 @@ fn every_model_is_simulated_fitted_and_summarised() {
 }
 
 #[test]
+fn what_no_gpu_can_do_runs_on_the_processor_and_says_so() {
+    let (directory, fit) = simulated();
+    for (model, option, what) in [
+        ("sv", "--coordinates centred", "a centred series"),
+        ("sv", "--method nuts", "this method"),
+        ("lgcp", "--mass prior-plus-information", "this mass"),
+    ] {
+        let short = "--chains 2 --warmup 20 --draws 5";
+        let printed = succeed(directory.path(), &format!("{} {short} {option}", fit(model)));
+        let notice = format!("cpu: {what} runs only there");
+        assert!(printed.contains(&notice), "{model} {option}: {printed}");
+    }
+    let printed = succeed(directory.path(), &format!("{} {SHORT}", fit("sv")));
+    assert!(!printed.contains("runs only there"), "{printed}");
+}
+
+#[test]
 fn the_summary_has_every_figure() {
     let (directory, fit) = simulated();
     let names: [&[&str]; 4] =

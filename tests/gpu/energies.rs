@@ -8,6 +8,7 @@ use crate::worlds::{World, device, series};
 use rand_distr::{Distribution, Poisson};
 use sshmc::coordinates::Coordinates;
 use sshmc::data::Counts;
+use sshmc::device::{Flow, Latents};
 use sshmc::hamiltonian::{MassKind, Target};
 use sshmc::model::{LgcpOptions, Model, lgcp};
 use sshmc::random::{Purpose, Stream};
@@ -24,11 +25,15 @@ struct Point {
 }
 
 impl Point {
+    /// U in f64 at another z.
+    fn exact_at(&self, z: &[f64]) -> f64 {
+        let mut target = Target::new(self.model.clone(), &self.coordinates).unwrap();
+        target.evaluate(z, &self.phi, &mut vec![0.0; z.len()], &mut vec![0.0; self.phi.len()])
+    }
+
     /// U in f64, with z stretched by 1 + `stretch`.
     fn exact(&self, stretch: f64) -> f64 {
-        let mut target = Target::new(self.model.clone(), &self.coordinates).unwrap();
-        let z: Vec<f64> = self.z.iter().map(|z| z * (1.0 + stretch)).collect();
-        target.evaluate(&z, &self.phi, &mut vec![0.0; z.len()], &mut vec![0.0; self.phi.len()])
+        self.exact_at(&self.z.iter().map(|z| z * (1.0 + stretch)).collect::<Vec<_>>())
     }
 
     /// U on the device.
@@ -46,7 +51,12 @@ impl Point {
     /// Fails if U is off by a thousandth, or if a stretch that moves it by more passes.
     fn check(&self, stretch: f64) {
         let (got, want, spoilt) = (self.potential(), self.exact(0.0), self.exact(stretch));
-        println!("{}: U = {want}, off by {:e}; stretched {:e}", self.name, got - want, got - spoilt);
+        println!(
+            "{}: U = {want}, off by {:e}; stretched {:e}",
+            self.name,
+            got - want,
+            got - spoilt
+        );
         assert!((got - want).abs() < 1e-3, "{}: got {got}, want {want}", self.name);
         assert!((got - spoilt).abs() > 1e-3, "{}: a stretch of {stretch} passes", self.name);
     }
@@ -89,19 +99,31 @@ fn field(side: usize, kappa: f64) -> Point {
     let mut by_z = z.clone();
     target.evaluate(&z, &phi, &mut by_z, &mut vec![0.0; phi.len()]);
     let mut rng = Stream::new(5, 0, 0, Purpose::Other).rng();
-    let counts = target.predictor().iter().map(|eta| {
-        Poisson::new(eta.exp() / cells).unwrap().sample(&mut rng)
-    });
+    let counts = target
+        .predictor()
+        .iter()
+        .map(|eta| Poisson::new(eta.exp() / cells).unwrap().sample(&mut rng));
     let model = model(counts.collect());
     let phi = model.hyperparameters().coordinates(&working);
-    let coordinates = if kappa == 0.0 { Coordinates::whitened() } else {
+    let coordinates = if kappa == 0.0 {
+        Coordinates::whitened()
+    } else {
         let shift = rounded(&normals(z.len(), 5)).iter().map(|q| 0.125 * q).collect();
-        Coordinates::Informed { information: Information::Scalar(kappa), shift: Some(Arc::new(shift)) }
+        Coordinates::Informed {
+            information: Information::Scalar(kappa),
+            shift: Some(Arc::new(shift)),
+        }
     };
     let mut target = Target::new(model.clone(), &Coordinates::whitened()).unwrap();
     target.evaluate(&z, &phi, &mut by_z, &mut vec![0.0; phi.len()]);
     target.change(&coordinates, &phi, &mut z).unwrap();
-    Point { name: format!("{side} x {side}, kappa {kappa}"), model, coordinates, z: rounded(&z), phi }
+    Point {
+        name: format!("{side} x {side}, kappa {kappa}"),
+        model,
+        coordinates,
+        z: rounded(&z),
+        phi,
+    }
 }
 
 #[test]
@@ -110,5 +132,46 @@ fn energies_of_a_million_spectral_latents_are_good_to_a_thousandth() {
         for kappa in [0.0, 0.125] {
             field(side, kappa).check(1e-8);
         }
+    }
+}
+
+/// H of the only chain on the device, and in f64 from the same z and r.
+fn energies(point: &Point, gpu: &mut dyn Latents) -> [f64; 2] {
+    let (n, m) = (point.z.len(), point.phi.len());
+    let (mut potential, mut kinetic) = ([f64::NAN], [f64::NAN]);
+    gpu.evaluate(&point.phi, &mut potential, &mut vec![0.0; m]);
+    gpu.kinetic(&point.phi, &mut kinetic, None);
+    let (mut z, mut r) = (vec![0.0; n], vec![0.0; n]);
+    gpu.point(0, &mut z, &mut r).unwrap();
+    [potential[0] + kinetic[0], point.exact_at(&z) + 0.5 * r.iter().map(|r| r * r).sum::<f64>()]
+}
+
+/// What a Metropolis decision sees, the change of H along a trajectory, is that of double precision.
+#[test]
+fn changes_of_energy_on_a_grid_of_256_are_good_to_a_thousandth() {
+    let point = field(256, 0.125);
+    let chains = vec![(0, point.z.clone())];
+    let mut gpu = device()
+        .latents(&point.model, &point.coordinates, &MassKind::Identity, 11, chains)
+        .unwrap();
+    for (transition, steps) in [3, 6, 12].into_iter().enumerate() {
+        gpu.refresh(transition as u32, &point.phi);
+        let before = energies(&point, &mut *gpu);
+        for step in 0..=steps {
+            if step > 0 {
+                gpu.evaluate(&point.phi, &mut [0.0], &mut vec![0.0; point.phi.len()]);
+            }
+            let half = if step == 0 || step == steps { 0.5 } else { 1.0 };
+            gpu.kick(&[half * 0.1], Flow::Rotation);
+            if step < steps {
+                gpu.flow(&[0.1], Flow::Rotation);
+            }
+        }
+        let after = energies(&point, &mut *gpu);
+        let [here, exact] = [after[0] - before[0], after[1] - before[1]];
+        println!("{steps} steps: H changes by {exact}, on the device by {:e} more", here - exact);
+        assert!((here - exact).abs() <= 1e-3, "{here} instead of {exact}");
+        assert!(exact.abs() > 0.05, "a trajectory that keeps H to {exact} shows nothing");
+        gpu.settle(&[true]);
     }
 }

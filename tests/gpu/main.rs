@@ -16,6 +16,7 @@ mod energies;
 mod errors;
 mod field;
 mod momenta;
+mod own;
 mod posterior;
 mod trajectory;
 mod worlds;

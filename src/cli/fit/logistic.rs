@@ -59,7 +59,7 @@ impl Logistic {
             features.len()
         );
         // No stages for this structure: an explicit GPU is refused when the run starts, and `auto` takes the CPU.
-        let chosen = self.common.device(0).map_err(Failure::preparing)?;
+        let chosen = self.common.device(0, None).map_err(Failure::preparing)?;
         let job = Job::prepare(model, subject, &self.common, chosen, &[&self.table])?;
         let quiet = self.common.quiet;
         job.run(&mut Screen::open(quiet), quiet, |run| {

@@ -158,8 +158,7 @@ impl Ar1Block {
             let (process, prior) = &processes[chain];
             let half_log_det = |p: &Process| steps * p.log_scale + p.log_first;
             Evaluation {
-                potential: s[0] + 0.5 * (s[2] + s[3]) + half_log_det(prior)
-                    - half_log_det(process),
+                potential: s[0] + 0.5 * (s[2] + s[3]) + half_log_det(prior) - half_log_det(process),
                 by_w: by_w(&s, process, prior, steps),
                 by_coefficient: s[1] - kappas[chain] * s[11],
             }
@@ -222,8 +221,7 @@ fn specs(size: &Size, site: Cow<'static, str>, reports_mean: bool) -> [Spec; 6] 
         wgsl!("shared/precise.wgsl"),
         wgsl!("ar1/series.wgsl"),
     ]);
-    let mut series =
-        spec("series", &meeting, &[true, false, false, true, false, false], WORKGROUP);
+    let mut series = spec("series", &meeting, &[true, false, false, true, false, false], WORKGROUP);
     series.parts.push(site);
     series.constants.push(("REPORT_MEAN", usize::from(reports_mean).into()));
     let gradient = summing(&[wgsl!("ar1/gradient.wgsl")]);

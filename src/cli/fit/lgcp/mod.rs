@@ -74,7 +74,8 @@ impl Lgcp {
         }
         // The torus has at least four cells for each of the grid's.
         let cells = data.counts.grid().cells();
-        let chosen = self.common.device(4 * cells).map_err(Failure::preparing)?;
+        let lacking = (!data.covariates.is_empty()).then_some("a mean with covariates");
+        let chosen = self.common.device(4 * cells, lacking).map_err(Failure::preparing)?;
         let options = LgcpOptions {
             mu: self.mu,
             kernel: self.kernel.into(),

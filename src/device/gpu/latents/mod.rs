@@ -1,57 +1,27 @@
 //! Puts a structure's stages behind the [`Latents`] seam: kicks and flows wait until the next evaluation and ride on its first stage.
 
+mod block;
+mod support;
+
+pub(super) use block::{Block, Evaluation, Reader};
+
 use super::Gpu;
 use super::ar1::Ar1Block;
 use super::field::{Field, weigh};
 use super::params::Motion;
 use super::recording::Recording;
-use super::requests::{Plan, Requests};
+use super::requests::Requests;
 use super::spectral::SpectralBlock;
 use super::state::{Plane, State};
 use crate::coordinates::Coordinates;
 use crate::device::{Flow, Latents, Quantity, Reading};
 use crate::draws::FieldDraws;
-use crate::error::{DeviceError, Result};
-use crate::hamiltonian::{LatentMass, MassKind, Target};
-use crate::likelihood::SiteTwin;
-use crate::model::{Column, Model};
+use crate::error::Result;
+use crate::hamiltonian::{MassKind, Target};
+use crate::model::Model;
 use crate::structure::{Information, Structure};
 use std::sync::Arc;
-
-/// What a structure has to offer: a potential and its gradients for all chains.
-pub(super) trait Block: Send {
-    /// Moves a chain to working values w, the constant part of the predictor, and the coefficient of the constant column in it.
-    /// False outside the model.
-    fn aim(&mut self, gpu: &Gpu, chain: usize, w: &[f64], constant: f64, coefficient: f64) -> bool;
-
-    /// Sets a chain's information κ and the first entry of its shift q.
-    fn inform(&mut self, chain: usize, kappa: f32, first: f64);
-
-    /// Sends what [`Self::aim`] and [`Self::inform`] set.
-    fn upload(&self, gpu: &Gpu);
-
-    /// What it takes to move latents, evaluate them and leave the gradient in the state.
-    fn evaluation(&self) -> Plan<'_>;
-
-    /// What it takes to move latents and read their kinetic energy; none if their mass is one.
-    fn kinetic(&self) -> Option<Plan<'_>> {
-        None
-    }
-
-    /// Records the stages that add the current point to the running means, at the hyperparameters last aimed at.
-    fn learn<'a>(&'a self, recording: &mut Recording<'a>);
-}
-
-/// Says what a request's sums mean for a chain.
-pub(super) type Reader = Box<dyn Fn(usize, &[[f32; 2]]) -> Evaluation + Send>;
-
-/// A chain's potential, less the prior of its hyperparameters, or its kinetic energy, and its derivatives.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Evaluation {
-    pub(super) potential: f64,
-    pub(super) by_w: [f64; 2],
-    pub(super) by_coefficient: f64,
-}
+use support::{structure_unsupported, supported};
 
 /// Latents of a batch of chains on a GPU.
 pub(crate) struct GpuLatents {
@@ -243,62 +213,6 @@ fn still(seed: u64, id: u32) -> Motion {
         seed_low: seed as u32,
         seed_high: (seed >> 32) as u32,
         ..Motion::default()
-    }
-}
-
-fn structure_unsupported(structure: &Structure) -> DeviceError {
-    let what = match structure {
-        Structure::Spectral(_) => "a field on a grid",
-        Structure::Ar1(_) => "an autoregression",
-        Structure::Groups(_) => "a model with groups of coefficients",
-        Structure::Dense(_) => "a prior with a dense covariance",
-    };
-    DeviceError::Unsupported {
-        what: what.into(),
-        why: "its prior has no stages there".into(),
-        remedy: "use --device cpu".into(),
-    }
-}
-
-/// Whether a model can run on a GPU in these coordinates, and its likelihood there.
-pub(super) fn supported(
-    model: &Model,
-    coordinates: &Coordinates,
-    mass: &MassKind,
-) -> Result<SiteTwin> {
-    let refuse = |what: &str, why: &str, remedy: &str| {
-        Err(DeviceError::Unsupported { what: what.into(), why: why.into(), remedy: remedy.into() }
-            .into())
-    };
-    let structure = model.structure();
-    if !matches!(structure, Structure::Spectral(_) | Structure::Ar1(_)) {
-        return Err(structure_unsupported(structure).into());
-    }
-    if model.mean().iter().any(|term| matches!(term.column, Column::Values(_))) {
-        return refuse(
-            "a mean with covariates",
-            "only a constant mean has stages there",
-            "use --device cpu",
-        );
-    }
-    let identity = LatentMass::new(structure, mass, coordinates)?.is_identity();
-    let published = *coordinates == Coordinates::Centred
-        && *mass == MassKind::Precision(Information::NONE)
-        && matches!(structure, Structure::Spectral(_));
-    if !published && (*coordinates == Coordinates::Centred || !identity) {
-        return refuse(
-            "this mass of the latents in these coordinates",
-            "there are stages for unit mass in whitened or informed coordinates, and for centred fields on a grid with the prior's mass",
-            "use --coordinates auto --mass auto, or --device cpu",
-        );
-    }
-    match model.likelihood().twin() {
-        Some(twin) => Ok(twin),
-        None => refuse(
-            "this likelihood",
-            "it has no WGSL twin",
-            "implement Likelihood::twin, or use the CPU",
-        ),
     }
 }
 

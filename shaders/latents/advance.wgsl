@@ -22,8 +22,5 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: v
         }
         tally(0u, r * r);
     }
-    reduce(id.x);
-    if (id.x == 0u) {
-        sums[b * groups.x + group.x] = cells[0];
-    }
+    reduce(id.x, b * groups.x + group.x);
 }

@@ -53,7 +53,7 @@ fn models_without_stages_are_refused() {
 #[test]
 fn what_has_no_stages_is_named() {
     let parts = [
-        ("gaussian, ar1", "a mean with covariates"),
+        ("gaussian, ar1", "a series with covariates"),
         ("gaussian, dense", "a dense covariance"),
         ("logistic", "groups of coefficients"),
     ];

@@ -116,25 +116,32 @@ fn agrees(what: &str, model: &Arc<Model>, on_gpu: Settings, on_cpu: [u32; 2]) {
     let cpu = Settings { device: Device::cpu(), warmup, draws: draws_there, ..on_gpu.clone() };
     let gpu = run(model, &on_gpu, &()).unwrap();
     let cpu = run(model, &cpu, &()).unwrap();
-    let scored = ["sigma", "range", "mu"].map(|name| {
+    let names = model.hyperparameters().names();
+    let scored = names.iter().map(|name| {
         let values = |fit: &Fit| -> Vec<Vec<f64>> {
-            let log = |x: &f64| if name == "mu" { *x } else { x.ln() };
+            let log = |x: &f64| if ["sigma", "range"].contains(name) { x.ln() } else { *x };
             draws(fit, name).iter().map(|chain| chain.iter().map(log).collect()).collect()
         };
         let reference = values(&cpu);
-        let own = mean_score(name.into(), &reference, 0.0, 0.0);
+        let own = mean_score((*name).into(), &reference, 0.0, 0.0);
         let all: Vec<f64> = reference.concat();
         let mean = own.got;
         let sd = (all.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / all.len() as f64).sqrt();
-        (mean_score(name.into(), &values(&gpu), mean, own.error), 2.0 * sd)
+        (mean_score((*name).into(), &values(&gpu), mean, own.error), 2.0 * sd)
     });
-    check(what, scored.into());
+    check(what, scored.collect());
     audited(&gpu, 1e-3);
 }
 
 #[test]
 fn a_grid_that_is_no_square_agrees_with_the_cpu() {
     agrees("40 x 64", &pattern(40, 64, 0.08), settings(100, 60), [400, 500]);
+}
+
+#[test]
+fn a_grid_with_covariates_agrees_with_the_cpu() {
+    let model = crate::worlds::with_covariates(24, 20);
+    agrees("24 x 20 with covariates", &model, settings(120, 80), [400, 500]);
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn trajectories_follow_those_in_double_precision() {
 
 #[test]
 fn the_comparison_sees_a_small_error() {
-    for name in ["33 x 32", "1025 returns"] {
+    for name in ["33 x 32", "20 x 30, covariates", "1025 returns"] {
         let world = worlds().into_iter().find(|w| w.name == name).unwrap();
         let worst = compare(&world, Flow::Rotation, 1e-3);
         assert!(worst.ratio > 1.0, "κ off by a thousandth passes: {}", worst.text);

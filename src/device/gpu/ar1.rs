@@ -12,7 +12,7 @@
 //! | `gradient` | y; scans y forwards |
 //! | `follow` | what s, through Ty, says about the hyperparameters |
 
-use super::latents::{Block, Evaluation, Reader};
+use super::latents::{Block, Evaluation, Mean, Reader};
 use super::params::Ar1Prior;
 use super::recording::Recording;
 use super::requests::Plan;
@@ -91,19 +91,13 @@ impl Ar1Block {
 }
 
 impl Block for Ar1Block {
-    fn aim(
-        &mut self,
-        _gpu: &Gpu,
-        chain: usize,
-        w: &[f64],
-        constant: f64,
-        coefficient: f64,
-    ) -> bool {
+    fn aim(&mut self, _gpu: &Gpu, chain: usize, w: &[f64], mean: &Mean) -> bool {
+        let coefficient = mean.coefficient;
         let prior = &mut self.priors[chain];
         let kappa = f64::from(prior.kappa);
         let (process, own) = (Process::at(kappa, w[0], w[1]), Process::at(0.0, w[0], w[1]));
         let rho = process.rho();
-        prior.mean = two_floats(constant);
+        prior.mean = two_floats(mean.constant);
         prior.coefficient = coefficient as f32;
         prior.pull = two_floats(kappa * coefficient);
         prior.rho = two_floats(rho);
@@ -161,6 +155,7 @@ impl Ar1Block {
                 potential: s[0] + 0.5 * (s[2] + s[3]) + half_log_det(prior) - half_log_det(process),
                 by_w: by_w(&s, process, prior, steps),
                 by_coefficient: s[1] - kappas[chain] * s[11],
+                ..Evaluation::default()
             }
         })
     }

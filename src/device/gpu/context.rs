@@ -265,3 +265,22 @@ fn describe(adapter: &str, what: &str, error: &wgpu::Error) -> DeviceError {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complaints_of_a_driver_become_errors_a_user_understands() {
+        let source = || Box::<dyn std::error::Error + Send + Sync>::from("full");
+        let memory = wgpu::Error::OutOfMemory { source: source() };
+        let error = describe("a GPU", "latents of all chains", &memory);
+        assert!(matches!(error, DeviceError::OutOfMemory { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("a GPU") && text.contains("latents of all chains"), "{text}");
+        let description = "two\nlines".to_owned();
+        let other = wgpu::Error::Validation { source: source(), description };
+        let text = describe("a GPU", "a command", &other).to_string();
+        assert!(text.contains("a command") && !text.contains('\n'), "{text}");
+    }
+}

@@ -39,6 +39,7 @@ pub(super) struct SpectralPrior {
     pub(super) mean_first: f32,
     pub(super) zero: u32,
     pub(super) unused: u32,
+    pub(super) effects: [f32; 8],
 }
 
 /// Twin of `Prior` in `shaders/ar1/prior.wgsl`.

@@ -82,7 +82,7 @@ fn structs_are_laid_out_like_their_twins() {
         seed_high, weight, row, zero, draw, unused);
     assert_eq!(layout(&stage, "Motion"), motion);
     let prior = twin!(SpectralPrior: variance, position, slot, white, kappa, first, mean,
-        steepness, mean_first, zero, unused);
+        steepness, mean_first, zero, unused, effects);
     assert_eq!(layout(&stage, "Prior"), prior);
     let series = specs().into_iter().find(|s| s.name == "shift").unwrap().source();
     let prior = twin!(Ar1Prior: rho, scale, first, excess, scale_ratio, first_ratio, pull, mean, kappa, end,

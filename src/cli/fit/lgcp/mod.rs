@@ -11,6 +11,7 @@ use crate::cli::screen::Screen;
 use clap::Args;
 use sshmc::Error;
 use sshmc::data::OutputDir;
+use sshmc::device::gpu::MOST_COVARIATES;
 use sshmc::model::{LgcpOptions, lgcp};
 use sshmc::report::{FieldMoments, Level, LgcpRecord, Run, intensity_maps, write_fields};
 use sshmc::structure::Sides;
@@ -74,7 +75,8 @@ impl Lgcp {
         }
         // The torus has at least four cells for each of the grid's.
         let cells = data.counts.grid().cells();
-        let lacking = (!data.covariates.is_empty()).then_some("a mean with covariates");
+        let lacking =
+            (data.covariates.len() > MOST_COVARIATES).then_some("a mean with so many covariates");
         let chosen = self.common.device(4 * cells, lacking).map_err(Failure::preparing)?;
         let options = LgcpOptions {
             mu: self.mu,

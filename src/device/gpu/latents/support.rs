@@ -1,5 +1,6 @@
 //! Says which models run on a GPU, and why others do not.
 
+use super::block::MOST_COVARIATES;
 use crate::coordinates::Coordinates;
 use crate::error::{DeviceError, Result};
 use crate::hamiltonian::{LatentMass, MassKind};
@@ -35,10 +36,19 @@ pub(super) fn supported(
     if !matches!(structure, Structure::Spectral(_) | Structure::Ar1(_)) {
         return Err(structure_unsupported(structure).into());
     }
-    if model.mean().iter().any(|term| matches!(term.column, Column::Values(_))) {
+    let covariates = model.mean().iter().filter(|term| matches!(term.column, Column::Values(_)));
+    let (count, grid) = (covariates.count(), matches!(structure, Structure::Spectral(_)));
+    if count > 0 && !grid {
         return refuse(
-            "a mean with covariates",
-            "only a constant mean has stages there",
+            "a series with covariates",
+            "only a field on a grid has stages for them there",
+            "use --device cpu",
+        );
+    }
+    if count > MOST_COVARIATES {
+        return refuse(
+            &format!("a mean with {count} covariates"),
+            &format!("there is room for {MOST_COVARIATES} there"),
             "use --device cpu",
         );
     }

@@ -4,7 +4,7 @@ use super::super::{Gpu, WORKGROUP};
 use crate::error::{DeviceError, Result};
 use crate::structure::{NODES, Torus};
 
-/// Sums of a workgroup of `analyse` and of `sites`.
+/// Sums of a workgroup of `analyse` and of `sites`, each with one more for every covariate.
 pub(super) const LATENT_SUMS: usize = 7;
 pub(super) const SITE_SUMS: usize = 2;
 pub(super) const KINETIC_SUMS: usize = 2;
@@ -16,6 +16,7 @@ const LEAST: usize = 64;
 pub(super) struct Layout {
     pub(super) torus: Torus,
     pub(super) chains: usize,
+    pub(super) covariates: usize,
     /// Rows of the window, one more if odd.
     pub(super) rows: usize,
     pub(super) columns_cut: Cut,
@@ -47,11 +48,12 @@ impl Cut {
 }
 
 impl Layout {
-    pub(super) fn new(torus: Torus, chains: usize) -> Self {
+    pub(super) fn new(torus: Torus, chains: usize, covariates: usize) -> Self {
         let rows = torus.rows.next_multiple_of(2);
         Self {
             torus,
             chains,
+            covariates,
             rows,
             columns_cut: Cut::new(torus.p1, torus.half2()),
             rows_cut: Cut::new(torus.p2, rows / 2),
@@ -63,11 +65,11 @@ impl Layout {
     }
 
     pub(super) fn latent_bytes(&self) -> u64 {
-        8 * (self.columns_cut.groups * LATENT_SUMS * self.chains) as u64
+        8 * (self.columns_cut.groups * (LATENT_SUMS + self.covariates) * self.chains) as u64
     }
 
     pub(super) fn site_bytes(&self) -> u64 {
-        8 * (self.rows_cut.groups * SITE_SUMS * self.chains) as u64
+        8 * (self.rows_cut.groups * (SITE_SUMS + self.covariates) * self.chains) as u64
     }
 
     /// Workgroups that add up a chain's kinetic energy where the mass is not one.
@@ -131,16 +133,17 @@ impl Traffic {
         let n = layout.torus.dim() as u64;
         let (quarter, work) = (layout.quarter() as u64, 2 * layout.work() as u64);
         let sites = layout.torus.sites() as u64;
+        let covariates = layout.covariates as u64;
         let words = |per_chain: u64| 4 * per_chain * layout.chains as u64;
         Self {
-            // z, y, r and q read, z and r written; coefficients read, eigenvalues and work written.
-            synthesise: words(6 * n + (NODES as u64 + 2) * quarter + work),
-            // work read and written, data read, the field written.
-            sites: words(2 * work + 3 * sites),
-            // eigenvalues, work, z and q read, y written.
-            analyse: words(3 * n + 2 * quarter + work),
+            // z, y, r, q and covariates read, z and r written; coefficients read, eigenvalues and work written.
+            synthesise: words((6 + covariates) * n + (NODES as u64 + 2) * quarter + work),
+            // work read and written, data and covariates read, the field written.
+            sites: words(2 * work + (3 + covariates) * sites),
+            // eigenvalues, work, z, q and covariates read, y written.
+            analyse: words((3 + covariates) * n + 2 * quarter + work),
             spectrum: words((NODES as u64 + 2) * quarter),
-            learn: words(7 * n + 2 * quarter),
+            learn: words((7 + covariates) * n + 2 * quarter),
         }
     }
 }

@@ -14,18 +14,19 @@ mod stages;
 pub(super) use stages::test_specs;
 
 use super::Gpu;
-use super::latents::{Block, Evaluation, Reader};
+use super::latents::{Block, Evaluation, MOST_COVARIATES, Mean, Reader};
 use super::params::SpectralPrior;
 use super::recording::Recording;
 use super::requests::Plan;
 use super::state::{State, total};
 use crate::error::Result;
 use crate::likelihood::SiteTwin;
+use crate::model::Model;
 use crate::numeric::two_floats;
 use crate::structure::{HALF_WIDTH, NODES, Place, Spectral};
 use layout::{KINETIC_SUMS, LATENT_SUMS, Layout, SITE_SUMS};
 use slots::Slots;
-use stages::{Buffers, Stages};
+use stages::{Buffers, Covariates, Stages};
 
 /// Panels of the table kept on the device if they fit: the posterior of a range rarely spans more.
 const SLOTS: usize = 32;
@@ -51,12 +52,13 @@ impl SpectralBlock {
         state: &State,
         field: &wgpu::Buffer,
         spectral: &Spectral,
+        model: &Model,
         twin: &SiteTwin,
         centred: bool,
-        reports_mean: bool,
     ) -> Result<Self> {
         let (gpu, chains, torus) = (&state.gpu, state.chains, spectral.torus());
-        let layout = Layout::new(torus, chains);
+        let covariates = Covariates::new(model);
+        let layout = Layout::new(torus, chains, covariates.count);
         layout.check(gpu)?;
         let panel = 4 * (NODES * layout.quarter()) as u64;
         let room = (gpu.adapter().binding / panel) as usize;
@@ -68,9 +70,9 @@ impl SpectralBlock {
             latent_sums: gpu.buffer("sums over latents", layout.latent_bytes())?,
             site_sums: gpu.buffer("sums over sites", layout.site_bytes())?,
         };
-        let kind = [centred, reports_mean];
+        let kind = [centred, model.reports_mean()];
         Ok(Self {
-            stages: Stages::new(state, field, &layout, &buffers, twin, kind)?,
+            stages: Stages::new(state, field, &layout, &buffers, (twin, &covariates), kind)?,
             layout,
             spectral: spectral.clone(),
             priors: vec![SpectralPrior::default(); chains],
@@ -84,9 +86,11 @@ impl SpectralBlock {
 }
 
 impl Block for SpectralBlock {
-    fn aim(&mut self, gpu: &Gpu, chain: usize, w: &[f64], constant: f64, coefficient: f64) -> bool {
+    fn aim(&mut self, gpu: &Gpu, chain: usize, w: &[f64], mean: &Mean) -> bool {
         let prior = &mut self.priors[chain];
-        prior.mean = two_floats(constant);
+        let coefficient = mean.coefficient;
+        prior.mean = two_floats(mean.constant);
+        prior.effects.iter_mut().zip(mean.effects).for_each(|(to, c)| *to = c as f32);
         // Subtracted here, in f64: the two are large and nearly equal.
         let pull = f64::from(prior.kappa) * coefficient * self.constant;
         prior.first = (self.first[chain] - pull) as f32;
@@ -146,7 +150,7 @@ impl Block for SpectralBlock {
                 Evaluation {
                     potential: 0.5 * energy,
                     by_w: [energy, 0.5 * by_range],
-                    by_coefficient: 0.0,
+                    ..Evaluation::default()
                 }
             }),
             prior: false,
@@ -161,7 +165,8 @@ impl Block for SpectralBlock {
 impl SpectralBlock {
     /// Reads the sums of `analyse`, then those of `sites`.
     fn reader(&self) -> Reader {
-        let Layout { columns_cut, rows_cut, .. } = self.layout;
+        let Layout { columns_cut, rows_cut, covariates, .. } = self.layout;
+        let (latent_sums, site_sums) = (LATENT_SUMS + covariates, SITE_SUMS + covariates);
         let split = self.layout.latent_bytes() as usize / 8;
         let kappas: Vec<f64> = self.priors.iter().map(|p| f64::from(p.kappa)).collect();
         let (constant, lost) = (self.constant, self.lost.clone());
@@ -170,10 +175,14 @@ impl SpectralBlock {
                 let own = &values[chain * groups * each..(chain + 1) * groups * each];
                 total(own.iter().skip(k).step_by(each))
             };
-            let latent = |k| add(&sums[..split], columns_cut.groups, LATENT_SUMS, k);
-            let site = |k| add(&sums[split..], rows_cut.groups, SITE_SUMS, k);
+            let latent = |k| add(&sums[..split], columns_cut.groups, latent_sums, k);
+            let site = |k| add(&sums[split..], rows_cut.groups, site_sums, k);
             let by_w = [latent(1) + latent(4), 0.5 * (latent(2) + latent(5))];
             let [by_sigma, by_range] = lost[chain];
+            let mut by_effects = [0.0; MOST_COVARIATES];
+            for (k, by) in by_effects[..covariates].iter_mut().enumerate() {
+                *by = site(SITE_SUMS + k) - kappas[chain] * latent(LATENT_SUMS + k);
+            }
             Evaluation {
                 potential: site(0)
                     + 0.5 * (latent(0) + latent(3))
@@ -181,6 +190,7 @@ impl SpectralBlock {
                     + by_w[1] * by_range,
                 by_w,
                 by_coefficient: site(1) - kappas[chain] * constant * latent(6),
+                by_effects,
             }
         })
     }

@@ -6,6 +6,7 @@ use super::super::{WIDE, WORKGROUP};
 use super::layout::{Cut, KINETIC_SUMS, Layout, Traffic};
 use crate::error::Result;
 use crate::likelihood::SiteTwin;
+use crate::model::{Column, Model};
 use crate::structure::{NODES, Torus};
 use std::borrow::Cow;
 use std::f64::consts::TAU;
@@ -16,6 +17,27 @@ pub(super) struct Buffers {
     pub(super) table: wgpu::Buffer,
     pub(super) latent_sums: wgpu::Buffer,
     pub(super) site_sums: wgpu::Buffer,
+}
+
+/// The covariates of a mean, one after the other: at the sites and in the spectral basis.
+pub(super) struct Covariates {
+    pub(super) count: usize,
+    sites: Vec<f32>,
+    basis: Vec<f32>,
+}
+
+impl Covariates {
+    pub(super) fn new(model: &Model) -> Self {
+        let mut all = Self { count: 0, sites: Vec::new(), basis: Vec::new() };
+        for (term, column) in model.mean().iter().zip(model.columns()) {
+            if let Column::Values(values) = &term.column {
+                all.count += 1;
+                all.sites.extend(values.iter().map(|&v| v as f32));
+                all.basis.extend(column.iter().map(|&v| v as f32));
+            }
+        }
+        all
+    }
 }
 
 /// Stages with their buffers.
@@ -35,7 +57,7 @@ impl Stages {
         field: &wgpu::Buffer,
         layout: &Layout,
         buffers: &Buffers,
-        twin: &SiteTwin,
+        (twin, covariates): (&SiteTwin, &Covariates),
         [centred, reports_mean]: [bool; 2],
     ) -> Result<Self> {
         let (gpu, chains, torus) = (&state.gpu, layout.chains, layout.torus);
@@ -43,6 +65,8 @@ impl Stages {
         let data = gpu.buffer_of("data", &twin.data)?;
         let work = gpu.buffer("half-transformed fields", 8 * (layout.work() * chains) as u64)?;
         let spectrum = gpu.buffer("eigenvalues", 8 * (layout.quarter() * chains) as u64)?;
+        let columns_of = gpu.buffer_of("covariates in the spectral basis", &covariates.basis)?;
+        let at_sites = gpu.buffer_of("covariates", &covariates.sites)?;
         let along_columns = gpu.buffer_of("twiddles", &twiddles(torus.p1))?;
         let along_rows = gpu.buffer_of("twiddles", &twiddles(torus.p2))?;
         let (motion, latents) = (&state.motion, &state.state);
@@ -53,10 +77,11 @@ impl Stages {
         let bind = |spec: &Spec, buffers: &[&wgpu::Buffer], groups: usize, traffic: u64| {
             Bound::new(gpu, spec, buffers, [groups, chains], traffic)
         };
-        let moving = [motion, prior, table, &along_columns, latents, &spectrum, &work];
-        let meeting = [prior, &along_rows, &data, &work, field, site_sums];
-        let analysing = [prior, &along_columns, &spectrum, &work, latents, latent_sums];
-        let learning = [motion, prior, &spectrum, latents, &state.means];
+        let moving = [motion, prior, table, &along_columns, &columns_of, latents, &spectrum, &work];
+        let meeting = [prior, &along_rows, &data, &at_sites, &work, field, site_sums];
+        let analysing =
+            [prior, &along_columns, &spectrum, &work, &columns_of, latents, latent_sums];
+        let learning = [motion, prior, &spectrum, &columns_of, latents, &state.means];
         let (quarter, pairs) = (layout.quarter().div_ceil(WIDE), (torus.dim() / 2).div_ceil(WIDE));
         Ok(Self {
             synthesise: bind(&synthesise, &moving, columns, traffic.synthesise)?,
@@ -103,6 +128,7 @@ fn constants(layout: &Layout, cut: &Cut, centred: bool) -> Vec<(&'static str, Co
         ("CENTRED", usize::from(centred).into()),
         ("NODES", NODES.into()),
         ("NORM", norm.into()),
+        ("COVARIATES", Constant::Fixed(layout.covariates as u32)),
     ]
 }
 
@@ -145,17 +171,18 @@ fn specs(
         "synthesise",
         &[
             &TRANSFORM,
-            &[wgsl!("shared/motion.wgsl"), wgsl!("spectral/table.wgsl")],
+            &[wgsl!("shared/motion.wgsl"), wgsl!("spectral/advance.wgsl")],
+            &[wgsl!("spectral/shift.wgsl"), wgsl!("spectral/table.wgsl")],
             &[wgsl!("spectral/synthesise.wgsl")],
         ],
         along_columns(),
-        &[true, true, true, true, false, false, false],
+        &[true, true, true, true, true, false, false, false],
     );
     let mut sites = spec(
         "sites",
         &[&TRANSFORM, &SUM, &[wgsl!("shared/precise.wgsl"), wgsl!("spectral/sites.wgsl")]],
         constants(layout, &layout.rows_cut, centred),
-        &[true, true, true, false, false, false],
+        &[true, true, true, true, false, false, false],
     );
     sites.parts.push(site.clone());
     let Torus { rows, columns, .. } = layout.torus;
@@ -166,9 +193,14 @@ fn specs(
     ]);
     let analyse = spec(
         "analyse",
-        &[&TRANSFORM, &SUM, &[wgsl!("spectral/kept.wgsl"), wgsl!("spectral/analyse.wgsl")]],
+        &[
+            &TRANSFORM,
+            &SUM,
+            &[wgsl!("spectral/kept.wgsl"), wgsl!("spectral/shift.wgsl")],
+            &[wgsl!("spectral/analyse.wgsl")],
+        ],
         along_columns(),
-        &[true, true, true, true, false, false],
+        &[true, true, true, true, true, false, false],
     );
     let spectrum = spec(
         "spectrum",
@@ -183,9 +215,9 @@ fn specs(
         [wgsl!("shared/motion.wgsl"), wgsl!("spectral/prior.wgsl"), wgsl!("spectral/kept.wgsl")];
     let learn = spec(
         "learn",
-        &[&frequencies, &[wgsl!("spectral/learn.wgsl")]],
+        &[&frequencies, &[wgsl!("spectral/shift.wgsl"), wgsl!("spectral/learn.wgsl")]],
         resized(along_columns(), WIDE, None),
-        &[true, true, true, true, false],
+        &[true, true, true, true, true, false],
     );
     let kinetic = spec(
         "kinetic",
@@ -193,7 +225,7 @@ fn specs(
             &[wgsl!("shared/guard.wgsl"), wgsl!("shared/cells.wgsl")],
             &SUM[..2],
             &frequencies,
-            &[wgsl!("spectral/kinetic.wgsl")],
+            &[wgsl!("spectral/advance.wgsl"), wgsl!("spectral/kinetic.wgsl")],
         ],
         resized(along_columns(), WORKGROUP, Some(KINETIC_SUMS * WORKGROUP)),
         &[true, true, true, false, false],
@@ -211,7 +243,8 @@ pub(in super::super) fn test_specs() -> Vec<Spec> {
         wgsl!("site/stochvol.wgsl"),
         wgsl!("site/nothing.wgsl"),
     ];
-    let all = sites.map(|site| specs(&Layout::new(torus, 3), &site.into(), false, true));
-    let centred = specs(&Layout::new(torus, 3), &sites[0].into(), true, true);
-    all.into_iter().chain([centred]).flatten().collect()
+    let all = sites.map(|site| specs(&Layout::new(torus, 3, 0), &site.into(), false, true));
+    let centred = specs(&Layout::new(torus, 3, 0), &sites[0].into(), true, true);
+    let covariates = specs(&Layout::new(torus, 3, 6), &sites[0].into(), false, true);
+    all.into_iter().chain([centred, covariates]).flatten().collect()
 }

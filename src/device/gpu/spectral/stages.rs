@@ -73,7 +73,7 @@ impl Stages {
         let traffic = Traffic::new(layout);
         let (columns, rows) = (layout.columns_cut.groups, layout.rows_cut.groups);
         let [synthesise, sites, analyse, tabulate, learn, kinetic] =
-            specs(layout, &twin.wgsl, centred, reports_mean);
+            specs(layout, twin.wgsl.clone(), centred, reports_mean);
         let bind = |spec: &Spec, buffers: &[&wgpu::Buffer], groups: usize, traffic: u64| {
             Bound::new(gpu, spec, buffers, [groups, chains], traffic)
         };
@@ -154,12 +154,7 @@ const SUM: [&str; 3] =
     [wgsl!("shared/two_float.wgsl"), wgsl!("shared/reduce.wgsl"), wgsl!("shared/elementary.wgsl")];
 
 /// The stages: synthesise, sites, analyse; spectrum, learn and kinetic.
-fn specs(
-    layout: &Layout,
-    site: &Cow<'static, str>,
-    centred: bool,
-    reports_mean: bool,
-) -> [Spec; 6] {
+fn specs(layout: &Layout, site: Cow<'static, str>, centred: bool, reports_mean: bool) -> [Spec; 6] {
     let spec = |name, pieces: &[&[&'static str]], constants, read_only: &[bool]| Spec {
         name,
         parts: pieces.concat().into_iter().map(Cow::from).collect(),
@@ -184,7 +179,7 @@ fn specs(
         constants(layout, &layout.rows_cut, centred),
         &[true, true, true, true, false, false, false],
     );
-    sites.parts.push(site.clone());
+    sites.parts.push(site);
     let Torus { rows, columns, .. } = layout.torus;
     sites.constants.extend([
         ("WINDOW", rows.into()),
@@ -243,8 +238,8 @@ pub(in super::super) fn test_specs() -> Vec<Spec> {
         wgsl!("site/stochvol.wgsl"),
         wgsl!("site/nothing.wgsl"),
     ];
-    let all = sites.map(|site| specs(&Layout::new(torus, 3, 0), &site.into(), false, true));
-    let centred = specs(&Layout::new(torus, 3, 0), &sites[0].into(), true, true);
-    let covariates = specs(&Layout::new(torus, 3, 6), &sites[0].into(), false, true);
+    let all = sites.map(|site| specs(&Layout::new(torus, 3, 0), site.into(), false, true));
+    let centred = specs(&Layout::new(torus, 3, 0), sites[0].into(), true, true);
+    let covariates = specs(&Layout::new(torus, 3, 6), sites[0].into(), false, true);
     all.into_iter().chain([centred, covariates]).flatten().collect()
 }

@@ -16,12 +16,12 @@ use sshmc::structure::{Information, Sides};
 use std::sync::Arc;
 
 /// A point, and the coordinates it is in, all of which single precision holds.
-struct Point {
+pub(crate) struct Point {
     name: String,
-    model: Arc<Model>,
-    coordinates: Coordinates,
-    z: Vec<f64>,
-    phi: Vec<f64>,
+    pub(crate) model: Arc<Model>,
+    pub(crate) coordinates: Coordinates,
+    pub(crate) z: Vec<f64>,
+    pub(crate) phi: Vec<f64>,
 }
 
 impl Point {
@@ -84,7 +84,7 @@ fn energies_of_a_million_returns_are_good_to_a_thousandth() {
 }
 
 /// A draw of a field and of counts given the field, so that forces balance.
-fn field(side: usize, kappa: f64) -> Point {
+pub(crate) fn field(side: usize, kappa: f64) -> Point {
     let options = LgcpOptions { sides: Sides::PowersOfTwo, ..LgcpOptions::default() };
     let model = |counts| {
         let counts = Counts::from_vec(side, side, counts).unwrap();

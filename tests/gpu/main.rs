@@ -15,6 +15,7 @@ mod dense;
 mod energies;
 mod errors;
 mod field;
+mod grids;
 mod momenta;
 mod own;
 mod posterior;

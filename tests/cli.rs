@@ -68,6 +68,46 @@ fn every_model_is_simulated_fitted_and_summarised() {
 }
 
 #[test]
+fn what_no_gpu_can_do_runs_on_the_processor_and_says_so() {
+    let (directory, fit) = simulated();
+    for (model, option, what) in [
+        ("sv", "--coordinates centred", "a centred series"),
+        ("sv", "--method nuts", "this method"),
+        ("lgcp", "--mass prior-plus-information", "this mass"),
+    ] {
+        let short = "--chains 2 --warmup 20 --draws 5";
+        let printed = succeed(directory.path(), &format!("{} {short} {option}", fit(model)));
+        let notice = format!("cpu: {what} runs only there");
+        assert!(printed.contains(&notice), "{model} {option}: {printed}");
+    }
+    let printed = succeed(directory.path(), &format!("{} {SHORT}", fit("sv")));
+    assert!(!printed.contains("runs only there"), "{printed}");
+}
+
+#[test]
+fn without_an_adapter_a_gpu_is_an_error_and_auto_the_processor() {
+    let (directory, fit) = simulated();
+    let blind = |line: &str| {
+        Command::new(env!("CARGO_BIN_EXE_sshmc"))
+            .current_dir(directory.path())
+            .env("WGPU_BACKEND", "vulkan")
+            // The loader then finds no driver.
+            .envs(["VK_ICD_FILENAMES", "VK_DRIVER_FILES"].map(|name| (name, "/dev/null")))
+            .args(line.split_whitespace())
+            .output()
+            .expect("the binary runs")
+    };
+    let output = blind(&format!("{} {SHORT} --device gpu", fit("sv")));
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    assert!(complaint.lines().count() == 1 && complaint.contains("--device cpu"), "{complaint}");
+    let output = blind(&format!("{} {SHORT} --device auto", fit("sv")));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = blind("devices");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("there is no hardware GPU"));
+}
+
+#[test]
 fn the_summary_has_every_figure() {
     let (directory, fit) = simulated();
     let names: [&[&str]; 4] =

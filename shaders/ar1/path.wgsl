@@ -1,34 +1,32 @@
 // Finishes the shift, e = z + T's, and scans forwards: u[t] = rho u[t-1] + diagonal e[t].
-@group(0) @binding(0) var<storage, read> prior: array<Prior>;
-@group(0) @binding(1) var<storage, read> state: array<f32>;
-@group(0) @binding(2) var<storage, read_write> path: array<f32>;
-@group(0) @binding(3) var<storage, read_write> ends: array<f32>;
+@group(0) @binding(3) var<storage, read> state: array<f32>;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: vec3u) {
     let b = group.y;
-    let p = prior[b];
-    zero = p.zero;
+    zero = prior[b].zero;
+    let rho = prior[b].rho;
     let first = group.x * CHUNK + id.x * PER;
-    let carry = incoming(p, b, SHIFT_SCAN, CHUNKS - 1u - group.x, id.x);
-    var reached = powers_of_eight(p, WG - 1u - id.x) * carry;
-    var v: array<f32, 8>;
+    var reached = reaching(b, SHIFT_SCAN, CHUNKS - 1u - group.x, WG - 1u - id.x, id.x);
+    var v: array<vec2f, 8>;
     for (var m = PER; m > 0u; m--) {
         let t = first + m - 1u;
-        reached *= p.rho;
-        v[m - 1u] = 0.0;
+        reached = multiply(rho, reached);
+        v[m - 1u] = vec2f(0.0);
         if (t < DIM) {
-            let shift = path[at(SHIFT, b, t)] + reached;
-            let e = state[at(0u, b, t)] + diagonal(p, t) * shift;
-            path[at(SHIFT, b, t)] = shift;
-            path[at(E, b, t)] = e;
-            v[m - 1u] = diagonal(p, t) * e;
+            let shift = join(vec2f(path[at(SHIFT, b, t)], path[at(SHIFT_LOW, b, t)]), reached);
+            let e = join(vec2f(state[at(0u, b, t)], 0.0), multiply(diagonal(b, t), shift));
+            path[at(SHIFT, b, t)] = shift.x;
+            path[at(E, b, t)] = e.x;
+            path[at(E_LOW, b, t)] = e.y;
+            v[m - 1u] = multiply(diagonal(b, t), e);
         }
     }
-    scan(p, b, PATH_SCAN, group.x, id.x, &v);
+    scan(b, PATH_SCAN, group.x, id.x, &v);
     for (var m = 0u; m < PER; m++) {
         if (first + m < DIM) {
-            path[at(U, b, first + m)] = v[m];
+            path[at(U, b, first + m)] = v[m].x;
+            path[at(U_LOW, b, first + m)] = v[m].y;
         }
     }
 }

@@ -1,9 +1,6 @@
-// Writes this workgroup's sums beside those of the other stages.
+// Where this workgroup's sums go: beside those of the other stages.
 const ALL_SUMS: u32 = 12u;
 
 fn finish_sums(b: u32, chunk: u32, local: u32) {
-    reduce(local);
-    if (local < SUMS) {
-        sums[(b * CHUNKS + chunk) * ALL_SUMS + FIRST_SUM + local] = cells[local * WG];
-    }
+    reduce(local, (b * CHUNKS + chunk) * ALL_SUMS + FIRST_SUM);
 }

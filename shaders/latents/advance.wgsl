@@ -15,18 +15,12 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: v
         let own = b * STRIDE + i;
         var r = state[2u * plane + own];
         if (m.moving != 0u) {
-            var z = state[own];
-            r = m.sign * (r - m.kick * (state[plane + own] - m.reference * z));
-            z += m.half * r;
-            r -= m.sine * z;
-            z += m.half * r;
-            state[own] = z;
+            let now = moved(m, state[own], state[plane + own], r);
+            r = now.y;
+            state[own] = now.x;
             state[2u * plane + own] = r;
         }
         tally(0u, r * r);
     }
-    reduce(id.x);
-    if (id.x == 0u) {
-        sums[b * groups.x + group.x] = cells[0];
-    }
+    reduce(id.x, b * groups.x + group.x);
 }

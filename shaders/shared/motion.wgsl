@@ -22,3 +22,11 @@ struct Motion {
     draw: u32,
     unused: u32,
 }
+
+// (z, r) after a move, y being the gradient at z.
+fn moved(m: Motion, z: f32, y: f32, r: f32) -> vec2f {
+    let kicked = m.sign * (r - m.kick * (y - m.reference * z));
+    let half = z + m.half * kicked;
+    let turned = kicked - m.sine * half;
+    return vec2f(half + m.half * turned, turned);
+}

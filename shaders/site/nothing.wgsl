@@ -1,4 +1,4 @@
 // Twin of likelihood/nothing.rs: no data.
-fn site(datum: vec2f, eta: f32) -> vec2f {
-    return vec2f(0.0);
+fn site(datum: vec2f, eta: vec2f) -> vec3f {
+    return vec3f(0.0);
 }

@@ -1,8 +1,8 @@
 // Twin of likelihood/poisson.rs: datum = (count, exposure); value = a e^eta - y eta, gradient = a e^eta - y.
-fn site(datum: vec2f, eta: f32) -> vec2f {
+fn site(datum: vec2f, eta: vec2f) -> vec3f {
     if (datum.y > 0.0) {
-        let rate = datum.y * exponential(eta);
-        return vec2f(rate - datum.x * eta, rate - datum.x);
+        let rate = multiply(vec2f(datum.y, 0.0), exponential_pair(eta));
+        return vec3f(join(rate, -multiply(vec2f(datum.x, 0.0), eta)), rate.x - datum.x);
     }
-    return vec2f(0.0);
+    return vec3f(0.0);
 }

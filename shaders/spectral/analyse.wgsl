@@ -1,17 +1,18 @@
 // Transforms the columns of the sites' gradient forth and turns the result into the gradient in z.
 //
 //   G = spectrum of g;  e = T s + z;  y = T G + a e;  P = y (e + T s) - e^2
-//   sums: a e^2;  a P;  a P S'/S;  log(1 + kappa lambda);  1 - a;  (1 - a) S'/S;  the first latent's y T
+//   sums: a e^2;  a P;  a P S'/S;  log(1 + kappa lambda);  1 - a;  (1 - a) S'/S;  the first latent's y T;  y T times each covariate
 //
-// centred:  y = G + z/lambda;  sums: z^2/lambda;  -z^2/lambda;  -(z^2/lambda) S'/S;  0; 0; 0; 0
+// centred:  y = G + z/lambda;  sums: z^2/lambda;  -z^2/lambda;  -(z^2/lambda) S'/S;  zeros
 @group(0) @binding(0) var<storage, read> prior: array<Prior>;
 @group(0) @binding(1) var<storage, read> twiddle: array<vec2f>;
 @group(0) @binding(2) var<storage, read> spectrum: array<vec2f>;
 @group(0) @binding(3) var<storage, read> work: array<vec2f>;
-@group(0) @binding(4) var<storage, read_write> state: array<vec2f>;
-@group(0) @binding(5) var<storage, read_write> sums: array<vec2f>;
+@group(0) @binding(4) var<storage, read> columns: array<vec2f>;
+@group(0) @binding(5) var<storage, read_write> state: array<vec2f>;
+@group(0) @binding(6) var<storage, read_write> sums: array<vec2f>;
 
-const SUMS: u32 = 7u;
+const SUMS: u32 = 7u + COVARIATES;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: vec3u) {
@@ -39,14 +40,12 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: v
             finish(p, b, k2, i, g);
         }
     }
-    reduce(id.x);
-    if (id.x < SUMS) {
-        sums[(b * GROUPS + group.x) * SUMS + id.x] = cells[id.x * WG];
-    }
+    reduce(id.x, (b * GROUPS + group.x) * SUMS);
 }
 
 fn finish(p: Prior, b: u32, k2: u32, i: u32, g: vec2f) {
-    let own = b * PAIRS + pair(k2, i);
+    let index = pair(k2, i);
+    let own = b * PAIRS + index;
     let plane = CHAINS * PAIRS;
     let values = kept(b, k2, i);
     let lambda = values.xy;
@@ -61,11 +60,7 @@ fn finish(p: Prior, b: u32, k2: u32, i: u32, g: vec2f) {
     }
     let a = 1.0 / (1.0 + p.kappa * lambda);
     let root = sqrt(lambda * a);
-    var s = state[3u * plane + own];
-    if (k2 == 0u && i == 0u) {
-        s.x = p.first;
-    }
-    let e = root * s + z;
+    let e = root * shift_of(p, b, index, state[3u * plane + own]) + z;
     let y = root * g + a * e;
     state[plane + own] = y;
     let weighted = a * (y * (2.0 * e - z) - e * e);
@@ -78,8 +73,11 @@ fn finish(p: Prior, b: u32, k2: u32, i: u32, g: vec2f) {
         both(4u, gain * a);
         both(5u, gain * a * values.zw);
     }
-    if (k2 == 0u && i == 0u) {
+    if (index == 0u) {
         total[6] = vec2f(y.x * root.x, 0.0);
+    }
+    for (var k = 0u; k < COVARIATES; k++) {
+        both(7u + k, y * root * columns[k * PAIRS + index]);
     }
 }
 

@@ -15,44 +15,16 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: v
     let b = group.y;
     zero = prior[b].zero;
     for (var index = group.x * WG + id.x; index < PAIRS; index += groups.x * WG) {
-        // The inverse of `pair`.
-        var k2 = 0u;
-        var i = index;
-        if (index >= N / 2u) {
-            k2 = 1u + (index - N / 2u) / N;
-            i = (index - N / 2u) % N;
-        }
-        let values = kept(b, k2, i);
-        let r = advance(b, b * PAIRS + index, values.xy);
+        let at = frequency(index);
+        let values = kept(b, at.x, at.y);
+        let own = b * PAIRS + index;
+        advance(b, own, values.xy);
+        let r = state[2u * CHAINS * PAIRS + own];
         let energy = values.xy * r * r;
         tally(0u, energy.x);
         tally(0u, energy.y);
         tally(1u, energy.x * values.z);
         tally(1u, energy.y * values.w);
     }
-    reduce(id.x);
-    if (id.x < SUMS) {
-        sums[(b * groups.x + group.x) * SUMS + id.x] = cells[id.x * WG];
-    }
-}
-
-fn advance(b: u32, own: u32, lambda: vec2f) -> vec2f {
-    let m = motion[b];
-    let plane = CHAINS * PAIRS;
-    var r = state[2u * plane + own];
-    if (m.draw != 0u) {
-        r /= sqrt(lambda);
-    }
-    if (m.moving != 0u) {
-        var z = state[own];
-        r = m.sign * (r - m.kick * (state[plane + own] - m.reference * z));
-        z += m.half * lambda * r;
-        r -= m.sine * z;
-        z += m.half * lambda * r;
-        state[own] = z;
-    }
-    if (m.draw != 0u || m.moving != 0u) {
-        state[2u * plane + own] = r;
-    }
-    return r;
+    reduce(id.x, (b * groups.x + group.x) * SUMS);
 }

@@ -4,8 +4,9 @@
 @group(0) @binding(0) var<storage, read> motion: array<Motion>;
 @group(0) @binding(1) var<storage, read> prior: array<Prior>;
 @group(0) @binding(2) var<storage, read> spectrum: array<vec2f>;
-@group(0) @binding(3) var<storage, read> state: array<vec2f>;
-@group(0) @binding(4) var<storage, read_write> means: array<vec2f>;
+@group(0) @binding(3) var<storage, read> columns: array<vec2f>;
+@group(0) @binding(4) var<storage, read> state: array<vec2f>;
+@group(0) @binding(5) var<storage, read_write> means: array<vec2f>;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: vec3u) {
@@ -15,26 +16,19 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: v
     if (index >= PAIRS) {
         return;
     }
-    // The inverse of `pair`.
-    var k2 = 0u;
-    var i = index;
-    if (index >= N / 2u) {
-        k2 = 1u + (index - N / 2u) / N;
-        i = (index - N / 2u) % N;
-    }
+    let at = frequency(index);
     let own = b * PAIRS + index;
     let plane = CHAINS * PAIRS;
-    let lambda = kept(b, k2, i).xy;
+    let lambda = kept(b, at.x, at.y).xy;
     let a = 1.0 / (1.0 + p.kappa * lambda);
     let root = sqrt(lambda * a);
-    var s = state[3u * plane + own];
-    if (index == 0u) {
-        s.x = p.first;
-    }
-    let e = root * s + state[own];
+    let e = root * shift_of(p, b, index, state[3u * plane + own]) + state[own];
     var x = root * e;
     if (index == 0u) {
         x.x += p.mean_first;
+    }
+    for (var k = 0u; k < COVARIATES; k++) {
+        x += effect(b, k) * columns[k * PAIRS + index];
     }
     let g = (state[plane + own] - a * e) / root;
     let weight = motion[b].weight;

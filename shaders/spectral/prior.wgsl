@@ -1,7 +1,8 @@
 // Each chain's hyperparameters as the spectral stages need them, and what follows from them at one frequency.
 //
 // lambda = variance x S, S a polynomial in `position` whose coefficients are in slot `slot` of the table, row k2 after row,
-// each row NODES lines of HALF1 numbers. a = 1/(1 + kappa lambda), T = sqrt(lambda a), s = q but for the first latent, where it is `first`.
+// each row NODES lines of HALF1 numbers. a = 1/(1 + kappa lambda), T = sqrt(lambda a), s = q, in the first latent `first`,
+// less kappa times the covariates in the spectral basis, each times its effect.
 struct Prior {
     variance: f32,
     position: f32,
@@ -9,12 +10,17 @@ struct Prior {
     white: u32,
     kappa: f32,
     first: f32,
-    mean_high: f32,
-    mean_low: f32,
+    mean: vec2f,
     steepness: f32,
     mean_first: f32,
     zero: u32,
     unused: u32,
+    effects: array<vec4f, 2>,
+}
+
+// The coefficient of covariate k.
+fn effect(b: u32, k: u32) -> f32 {
+    return prior[b].effects[k / 4u][k % 4u];
 }
 
 // Where the pair (k2, i) of a chain's latents lies. A row has N pairs, (Re, Im) of every frequency i; in the rows k2 = 0 and
@@ -25,6 +31,14 @@ fn pair(k2: u32, i: u32) -> u32 {
 
 fn is_edge(k2: u32) -> bool {
     return k2 == 0u || k2 == HALF2 - 1u;
+}
+
+// Its inverse: (k2, i).
+fn frequency(pair: u32) -> vec2u {
+    if (pair < N / 2u) {
+        return vec2u(0u, pair);
+    }
+    return vec2u(1u + (pair - N / 2u) / N, (pair - N / 2u) % N);
 }
 
 // Whether frequency i of row k2 has latents of its own.

@@ -2,15 +2,16 @@
 //
 //   x = row of the inverse transform;  eta = mean + x;  (value, g) = site(datum, eta);  work[k2][row] = forward transform of g
 //
-// Two rows, the real and the imaginary part of one line. sums: the misfit, and g added up.
+// Two rows, the real and the imaginary part of one line. sums: the misfit; g; g times each covariate.
 @group(0) @binding(0) var<storage, read> prior: array<Prior>;
 @group(0) @binding(1) var<storage, read> twiddle: array<vec2f>;
 @group(0) @binding(2) var<storage, read> sites: array<vec2f>;
-@group(0) @binding(3) var<storage, read_write> work: array<vec2f>;
-@group(0) @binding(4) var<storage, read_write> field: array<f32>;
-@group(0) @binding(5) var<storage, read_write> sums: array<vec2f>;
+@group(0) @binding(3) var<storage, read> covariates: array<f32>;
+@group(0) @binding(4) var<storage, read_write> work: array<vec2f>;
+@group(0) @binding(5) var<storage, read_write> field: array<f32>;
+@group(0) @binding(6) var<storage, read_write> sums: array<vec2f>;
 
-const SUMS: u32 = 2u;
+const SUMS: u32 = 2u + COVARIATES;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: vec3u) {
@@ -57,10 +58,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: v
             work[at + 1u] = 0.5 * quarter_turn(v[k] - mirror);
         }
     }
-    reduce(id.x);
-    if (id.x < SUMS) {
-        sums[(b * GROUPS + group.x) * SUMS + id.x] = cells[id.x * WG];
-    }
+    reduce(id.x, (b * GROUPS + group.x) * SUMS);
 }
 
 // Frequency i of the line whose real part is `row` and whose imaginary part is the next.
@@ -81,10 +79,16 @@ fn load(b: u32, row: u32, i: u32) -> vec2f {
 
 fn meet(p: Prior, b: u32, row: u32, column: u32, x: f32) -> f32 {
     let own = row * COLUMNS + column;
-    let eta = p.mean_high + (x + p.mean_low);
+    var eta = join(p.mean, vec2f(x, 0.0));
+    for (var k = 0u; k < COVARIATES; k++) {
+        eta = join(eta, two_product(effect(b, k), covariates[k * WINDOW * COLUMNS + own]));
+    }
     let s = site(sites[own], eta);
-    tally(0u, s.x);
-    tally(1u, s.y);
-    field[b * WINDOW * COLUMNS + own] = select(x, eta, REPORT_MEAN != 0u);
-    return s.y;
+    tally_pair(0u, s.xy);
+    tally(1u, s.z);
+    for (var k = 0u; k < COVARIATES; k++) {
+        tally(2u + k, s.z * covariates[k * WINDOW * COLUMNS + own]);
+    }
+    field[b * WINDOW * COLUMNS + own] = select(x, eta.x, REPORT_MEAN != 0u);
+    return s.z;
 }

@@ -7,9 +7,10 @@
 @group(0) @binding(1) var<storage, read> prior: array<Prior>;
 @group(0) @binding(2) var<storage, read> table: array<f32>;
 @group(0) @binding(3) var<storage, read> twiddle: array<vec2f>;
-@group(0) @binding(4) var<storage, read_write> state: array<vec2f>;
-@group(0) @binding(5) var<storage, read_write> spectrum: array<vec2f>;
-@group(0) @binding(6) var<storage, read_write> work: array<vec2f>;
+@group(0) @binding(4) var<storage, read> columns: array<vec2f>;
+@group(0) @binding(5) var<storage, read_write> state: array<vec2f>;
+@group(0) @binding(6) var<storage, read_write> spectrum: array<vec2f>;
+@group(0) @binding(7) var<storage, read_write> work: array<vec2f>;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: vec3u) {
@@ -41,17 +42,14 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: v
 
 // Moves one pair of latents and puts it, and its mirror image if there is one, where the transform starts.
 fn place(p: Prior, b: u32, k2: u32, i: u32, base: u32) {
-    let own = b * PAIRS + pair(k2, i);
+    let index = pair(k2, i);
+    let own = b * PAIRS + index;
     let values = eigenvalues(p, b, k2, i);
     let z = advance(b, own, values.xy);
     var x = z;
     if (CENTRED == 0u) {
         let t = sqrt(values.xy / (1.0 + p.kappa * values.xy));
-        var s = state[3u * CHAINS * PAIRS + own];
-        if (k2 == 0u && i == 0u) {
-            s.x = p.first;
-        }
-        x = t * (t * s + z);
+        x = t * (t * shift_of(p, b, index, state[3u * CHAINS * PAIRS + own]) + z);
     }
     if (is_edge(k2) && i == 0u) {
         cells[base] = vec2f(x.x * NORM, 0.0);
@@ -63,27 +61,4 @@ fn place(p: Prior, b: u32, k2: u32, i: u32, base: u32) {
             cells[base + N - i] = conjugate(x);
         }
     }
-}
-
-fn advance(b: u32, own: u32, lambda: vec2f) -> vec2f {
-    let m = motion[b];
-    let plane = CHAINS * PAIRS;
-    var z = state[own];
-    if (m.moving == 0u) {
-        return z;
-    }
-    let y = state[plane + own];
-    var r = state[2u * plane + own];
-    // The mass of a centred field is its prior precision, so its velocity is lambda r.
-    var velocity = vec2f(1.0);
-    if (CENTRED != 0u) {
-        velocity = lambda;
-    }
-    r = m.sign * (r - m.kick * (y - m.reference * z));
-    z += m.half * velocity * r;
-    r -= m.sine * z;
-    z += m.half * velocity * r;
-    state[own] = z;
-    state[2u * plane + own] = r;
-    return z;
 }

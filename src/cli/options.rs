@@ -224,17 +224,32 @@ impl From<KernelName> for Kernel {
 }
 
 impl Common {
-    /// Opens the device for a model with this many latents, none of which a GPU could compute if it is zero.
-    pub(crate) fn device(&self, latents: usize) -> Result<Chosen> {
+    /// Opens the device for a model with this many latents, none of which a GPU could compute if it is zero. `lacking` names what about
+    /// the model has no stages there: a GPU that was asked for will refuse it, and none is taken of its own accord.
+    pub(crate) fn device(&self, latents: usize, lacking: Option<&str>) -> Result<Chosen> {
         let named = |device| Chosen { device, notice: None };
         match self.device.to_lowercase().as_str() {
             "cpu" => Ok(named(Device::cpu())),
             "gpu" => Ok(named(Device::gpu()?)),
             "auto" => {
+                if let Some(what) = self.lacking().or(lacking) {
+                    let notice = Some(format!("cpu: {what} runs only there"));
+                    return Ok(Chosen { device: Device::cpu(), notice });
+                }
                 let (device, why) = Device::auto(latents.saturating_mul(self.chains as usize));
                 Ok(Chosen { device, notice: Some(why) })
             }
             part => Ok(named(Device::gpu_named(part)?)),
+        }
+    }
+
+    /// What about these options has no stages on a GPU, whatever the model.
+    fn lacking(&self) -> Option<&'static str> {
+        match (self.method, self.coordinates, self.mass) {
+            (Method::Sshmc, _, Mass::Auto | Mass::Identity) => None,
+            (Method::Sshmc, Coordinates::Centred, Mass::Prior) => None,
+            (Method::Sshmc, ..) => Some("this mass"),
+            _ => Some("this method"),
         }
     }
 

@@ -36,6 +36,8 @@ pub struct DeviceSums {
     pub g: Vec<f64>,
     /// Mean of the predictor's constant part.
     pub constant: f64,
+    /// Means of the covariates' coefficients.
+    pub effects: Vec<f64>,
     /// Draws in the field's moments.
     pub draws: u64,
     /// Mean of the field, in draws or in observations.

@@ -30,8 +30,10 @@ pub enum Curvature {
 /// A likelihood as a GPU computes it, for sites that depend on their own predictor value only.
 #[derive(Clone, Debug)]
 pub struct SiteTwin {
-    /// WGSL of `fn site(datum: vec2f, eta: f32) -> vec2f`: the value of −log p and its derivative. It may call
-    /// `exponential` and `logarithm`, which are good to the last digit where the built-in ones are not.
+    /// WGSL of `fn site(datum: vec2f, eta: vec2f) -> vec3f`. Numbers whose sum over all sites matters are two floats, high and low: the
+    /// predictor, and −log p, which is the result's first two; its third is the derivative. `join`, `multiply` and
+    /// `exponential_pair` compute with such pairs; `exponential` and `logarithm` are good to the last digit of one float, where
+    /// the built-in functions are not.
     pub wgsl: std::borrow::Cow<'static, str>,
     /// Two numbers for each site.
     pub data: Vec<[f32; 2]>,

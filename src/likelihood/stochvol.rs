@@ -6,7 +6,7 @@
 
 use super::{Curvature, Likelihood, SiteTwin, check, exponentials};
 use crate::error::Result;
-use crate::numeric::{inline, vectorised};
+use crate::numeric::{inline, two_floats, vectorised};
 
 /// Sites on either side over which squared returns are averaged for a start: short enough to follow the volatility,
 /// long enough that the average of 2·10+1 squares is within a third of the variance.
@@ -60,7 +60,7 @@ impl Likelihood for StochasticVolatility {
     }
 
     fn twin(&self) -> Option<SiteTwin> {
-        let data = self.squares.iter().map(|&y| [y as f32, 0.0]).collect();
+        let data = self.squares.iter().map(|&y| two_floats(y)).collect();
         Some(SiteTwin { wgsl: include_str!("../../shaders/site/stochvol.wgsl").into(), data })
     }
 

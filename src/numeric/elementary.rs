@@ -151,6 +151,12 @@ fn polynomial<const N: usize>(x: f64, coefficients: &[f64; N]) -> f64 {
     same * x + other
 }
 
+/// The two floats that add up to x to within 2⁻⁴⁸ of it: how double precision reaches a device that has only single.
+pub fn two_floats(x: f64) -> [f32; 2] {
+    let high = x as f32;
+    [high, (x - f64::from(high)) as f32]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,6 @@ mod elementary;
 mod simd;
 mod slice;
 
-pub use elementary::{exp, ln, sin_cos_turns};
+pub use elementary::{exp, ln, sin_cos_turns, two_floats};
 pub use simd::vectorised;
 pub use slice::{axpy, dot, squared_norm, sum};

@@ -51,6 +51,20 @@ fn models_without_stages_are_refused() {
 }
 
 #[test]
+fn what_has_no_stages_is_named() {
+    let parts = [
+        ("gaussian, ar1", "a series with covariates"),
+        ("gaussian, dense", "a dense covariance"),
+        ("logistic", "groups of coefficients"),
+    ];
+    for (name, part) in parts {
+        let case = crate::common::cases().into_iter().find(|case| case.name == name).unwrap();
+        let error = run(&case.model, &settings(), &()).unwrap_err().to_string();
+        assert!(error.contains(part) && error.contains("--device cpu"), "{name}: {error}");
+    }
+}
+
+#[test]
 fn more_chains_than_fit_are_refused() {
     let model = cox(64, 64, None);
     let z = vec![0.0f64; model.structure().dim()];

@@ -7,7 +7,11 @@ use sshmc::draws::{FieldDraws, FieldPlan};
 use sshmc::hamiltonian::{MassKind, Target};
 
 fn world() -> World {
-    worlds().into_iter().find(|w| w.name == "33 x 32").unwrap()
+    named("33 x 32")
+}
+
+fn named(name: &str) -> World {
+    worlds().into_iter().find(|w| w.name == name).unwrap()
 }
 
 fn open(world: &World) -> Box<dyn Latents> {
@@ -94,11 +98,16 @@ fn a_rejected_chain_stands_where_it_stood() {
 
 #[test]
 fn learnt_means_are_those_of_the_points_seen() {
-    let world = world();
+    for name in ["33 x 32", "20 x 30, covariates"] {
+        learns(&named(name));
+    }
+}
+
+fn learns(world: &World) {
     let (n, sites) = (world.model.structure().dim(), world.model.structure().sites());
     let phi: Vec<f64> = world.ids().flat_map(|chain| world.phi(chain)).collect();
     let m = phi.len() / 2;
-    let mut gpu = open(&world);
+    let mut gpu = open(world);
     let (mut u, mut du) = (vec![0.0; 2], vec![0.0; phi.len()]);
     gpu.evaluate(&phi, &mut u, &mut du);
     let mut target = Target::new(world.model.clone(), &world.rounded(0.0)).unwrap();

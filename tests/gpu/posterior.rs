@@ -6,6 +6,7 @@ use crate::compare::{Score, judge, mean_score, median_score, moved};
 use crate::worlds::device;
 use serde_json::Value;
 use sshmc::data::{Counts, Returns};
+use sshmc::device::Device;
 use sshmc::model::{LgcpOptions, Model, lgcp, stochvol};
 use sshmc::report::Summary;
 use sshmc::sample::{Fit, Settings, run};
@@ -94,14 +95,14 @@ fn stochastic_volatility_matches_its_reference() {
     audited(&fit, 1e-3);
 }
 
-/// Counts on a grid that is neither square nor a power of two.
-fn pattern() -> Arc<Model> {
+/// Counts on a grid, a third of a point a cell.
+fn pattern(rows: usize, columns: usize, range: f64) -> Arc<Model> {
     let truth = PatternTruth {
-        rows: 40,
-        columns: 64,
+        rows,
+        columns,
         sigma: 1.0,
-        range: 0.08,
-        total: 1500.0,
+        range,
+        total: 0.6 * (rows * columns) as f64,
         kernel: Kernel::Exponential,
     };
     let counts = simulate::lgcp(&truth, 1).unwrap().counts;
@@ -109,30 +110,58 @@ fn pattern() -> Arc<Model> {
     Arc::new(lgcp(&counts, &options).unwrap())
 }
 
-#[test]
-fn a_larger_grid_agrees_with_the_cpu() {
-    let model = pattern();
-    let gpu = run(&model, &settings(100, 60), &()).unwrap();
-    let cpu = Settings { device: Default::default(), ..settings(400, 500) };
-    let cpu = run(&model, &cpu, &()).unwrap();
-    let scored = ["sigma", "range", "mu"].map(|name| {
-        let reference = draws(&cpu, name);
-        let logs = |all: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
-            if name == "mu" {
-                all
-            } else {
-                all.iter().map(|c| c.iter().map(|x| x.ln()).collect()).collect()
-            }
+/// Compares short runs on both devices, and audits the GPU's.
+fn agrees(what: &str, model: &Arc<Model>, on_gpu: Settings, on_cpu: [u32; 2]) {
+    let [warmup, draws_there] = on_cpu;
+    let cpu = Settings { device: Device::cpu(), warmup, draws: draws_there, ..on_gpu.clone() };
+    let gpu = run(model, &on_gpu, &()).unwrap();
+    let cpu = run(model, &cpu, &()).unwrap();
+    let names = model.hyperparameters().names();
+    let scored = names.iter().map(|name| {
+        let values = |fit: &Fit| -> Vec<Vec<f64>> {
+            let log = |x: &f64| if ["sigma", "range"].contains(name) { x.ln() } else { *x };
+            draws(fit, name).iter().map(|chain| chain.iter().map(log).collect()).collect()
         };
-        let reference = logs(reference);
-        let own = mean_score(name.into(), &reference, 0.0, 0.0);
+        let reference = values(&cpu);
+        let own = mean_score((*name).into(), &reference, 0.0, 0.0);
         let all: Vec<f64> = reference.concat();
         let mean = own.got;
         let sd = (all.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / all.len() as f64).sqrt();
-        (mean_score(name.into(), &logs(draws(&gpu, name)), mean, own.error), 2.0 * sd)
+        (mean_score((*name).into(), &values(&gpu), mean, own.error), 2.0 * sd)
     });
-    check("40 x 64", scored.into());
+    check(what, scored.collect());
     audited(&gpu, 1e-3);
+}
+
+#[test]
+fn a_grid_that_is_no_square_agrees_with_the_cpu() {
+    agrees("40 x 64", &pattern(40, 64, 0.08), settings(100, 60), [400, 500]);
+}
+
+#[test]
+fn a_grid_with_covariates_agrees_with_the_cpu() {
+    let model = crate::worlds::with_covariates(24, 20);
+    agrees("24 x 20 with covariates", &model, settings(120, 80), [400, 500]);
+}
+
+#[test]
+#[ignore = "about three minutes"]
+fn a_grid_of_64_agrees_with_the_cpu() {
+    agrees("64 x 64", &pattern(64, 64, 0.06), settings(100, 60), [300, 400]);
+}
+
+#[test]
+#[ignore = "ten minutes on a software adapter"]
+fn a_grid_of_128_agrees_with_the_cpu() {
+    let short = Settings { chains: 2, ..settings(100, 60) };
+    agrees("128 x 128", &pattern(128, 128, 0.04), short, [200, 300]);
+}
+
+#[test]
+#[ignore = "half an hour on a software adapter"]
+fn a_grid_of_256_agrees_with_the_cpu() {
+    let short = Settings { chains: 2, ..settings(80, 40) };
+    agrees("256 x 256", &pattern(256, 256, 0.03), short, [120, 160]);
 }
 
 #[test]

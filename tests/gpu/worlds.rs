@@ -2,7 +2,7 @@
 
 use crate::common::{ar1_priors, normals};
 use sshmc::coordinates::Coordinates;
-use sshmc::data::{Counts, Returns};
+use sshmc::data::{Counts, Covariate, Raster, Returns};
 use sshmc::device::Device;
 use sshmc::model::{LgcpOptions, Model, gaussian, lgcp, stochvol};
 use sshmc::structure::{Ar1, Information, Sides, Structure};
@@ -42,7 +42,7 @@ impl World {
     }
 
     pub(crate) fn phi(&self, chain: u32) -> Vec<f64> {
-        let noise = normals(4, 100 + chain);
+        let noise = normals(8, 100 + chain);
         self.model.start().iter().zip(noise).map(|(phi, e)| phi + 0.3 * e).collect()
     }
 
@@ -72,6 +72,33 @@ pub(crate) fn cox(rows: usize, columns: usize, mu: Option<f64>) -> Arc<Model> {
     Arc::new(lgcp(&counts, &options).unwrap())
 }
 
+/// Counts on a grid and two covariates, one of which follows the rows.
+pub(crate) fn with_covariates(rows: usize, columns: usize) -> Arc<Model> {
+    let noise = normals(rows * columns, 78);
+    let counts = noise.iter().map(|e| (1.5 * e.exp()).round()).collect();
+    let counts = Counts::from_vec(rows, columns, counts).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let grid = counts.grid();
+    let covariate = |name: &str, value: fn(f64, f64) -> f64| {
+        let line = |cell| {
+            let (i, j) = grid.position(cell);
+            let (x, y) = grid.centre(i, j);
+            format!("{x},{y},{}\n", value(x, y))
+        };
+        let path = directory.path().join(format!("{name}.csv"));
+        let lines: String = (0..grid.cells()).map(line).collect();
+        std::fs::write(&path, format!("x,y,value\n{lines}")).unwrap();
+        let raster = Raster::read(&path, ((0.0, 0.0), grid.extent())).unwrap();
+        Covariate::new(name, &raster, &counts).unwrap().0
+    };
+    let covariates = vec![
+        covariate("slope", |x, y| y + 0.1 * (9.0 * x).sin()),
+        covariate("wave", |x, y| (7.0 * x + 2.0 * y).cos()),
+    ];
+    let options = LgcpOptions { covariates, sides: Sides::PowersOfTwo, ..LgcpOptions::default() };
+    Arc::new(lgcp(&counts, &options).unwrap())
+}
+
 /// Returns of a series; a single step is measured with noise, since returns must vary.
 pub(crate) fn series(steps: usize) -> Arc<Model> {
     if steps == 1 {
@@ -92,6 +119,8 @@ pub(crate) fn worlds() -> Vec<World> {
         world("64 x 2", cox(64, 2, None), 0.2, 3),
         world("30 x 21", cox(30, 21, None), 0.0, 3),
         world("33 x 32", cox(33, 32, None), 0.1, 2),
+        world("20 x 30, covariates", with_covariates(20, 30), 0.3, 2),
+        world("9 x 9, covariates", with_covariates(9, 9), 0.0, 3),
         world("1 step", series(1), 0.5, 2),
         world("7 returns", series(7), 0.0, 1),
         world("8 returns", series(8), 0.5, 3),

@@ -2,7 +2,7 @@
 
 use super::{Finished, Job, open};
 use crate::cli::failure::Failure;
-use crate::cli::options::Common;
+use crate::cli::options::{Common, Coordinates};
 use crate::cli::screen::Screen;
 use clap::Args;
 use rayon::prelude::*;
@@ -84,7 +84,9 @@ impl Sv {
             None => format!("stochastic volatility to {steps} returns"),
             Some(_) => format!("stochastic volatility to {steps} returns of {}", series.name),
         };
-        let chosen = self.common.device(steps).map_err(Failure::preparing)?;
+        let centred = matches!(self.common.coordinates, Coordinates::Centred);
+        let lacking = centred.then_some("a centred series");
+        let chosen = self.common.device(steps, lacking).map_err(Failure::preparing)?;
         let mut job =
             Job::prepare_in(model, subject, &self.common, chosen, &[&self.returns], directory)?;
         let values = series.returns.y().to_vec();

@@ -49,6 +49,8 @@ pub struct Gpu {
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     summary: AdapterSummary,
+    /// Whether it was opened here, with a handler for errors that nobody expects; the caller's own has the caller's.
+    ours: bool,
     pub(super) counters: Counters,
     stages: Mutex<HashMap<String, Arc<Stage>>>,
     failure: Arc<OnceLock<DeviceError>>,
@@ -82,6 +84,7 @@ impl Gpu {
             device,
             queue,
             summary,
+            ours,
             counters: Counters::default(),
             stages: Mutex::default(),
             failure,
@@ -112,8 +115,8 @@ impl Gpu {
         }
     }
 
-    /// Whether sums of two numbers keep what rounding takes from them on this driver, as tested when it was opened. If not, energies
-    /// are good to the f32 rounding of each workgroup's sum only, and the energy audit tells.
+    /// Whether sums and products of two numbers keep what rounding takes from them on this driver, as tested when it was opened. If
+    /// not, energies are good to f32 rounding only, and the energy audit tells.
     pub fn sums_exactly(&self) -> bool {
         self.exact_sums.get().copied().unwrap_or(false)
     }
@@ -135,15 +138,33 @@ impl Gpu {
 
     /// Runs something that creates objects and turns the driver's complaints into an error.
     pub(super) fn checked<T>(&self, what: &str, create: impl FnOnce() -> T) -> Result<T> {
+        match self.scoped(create) {
+            (made, None) => Ok(made),
+            (_, Some(error)) => Err(describe(&self.summary.name, what, &error).into()),
+        }
+    }
+
+    /// Gives the device commands. On a caller's own device complaints about them are caught here, and do not reach a handler that may
+    /// panic.
+    pub(super) fn command<T>(&self, give: impl FnOnce() -> T) -> T {
+        if self.ours {
+            return give();
+        }
+        let (given, complaint) = self.scoped(give);
+        if let Some(error) = complaint {
+            self.fail(describe(&self.summary.name, "a command", &error));
+        }
+        given
+    }
+
+    /// Runs something and returns the first complaint about it.
+    fn scoped<T>(&self, run: impl FnOnce() -> T) -> (T, Option<wgpu::Error>) {
         let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let validation = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
-        let made = create();
+        let made = run();
         let errors = [internal, validation, memory].map(|scope| pollster::block_on(scope.pop()));
-        match errors.into_iter().flatten().next() {
-            None => Ok(made),
-            Some(error) => Err(describe(&self.summary.name, what, &error).into()),
-        }
+        (made, errors.into_iter().flatten().next())
     }
 
     /// A buffer of zeros that stages can bind; an error if it is over the adapter's limits.
@@ -202,7 +223,7 @@ impl Gpu {
     ) {
         let bytes: &[u8] = bytemuck::cast_slice(values);
         self.counters.uploaded.fetch_add(bytes.len() as u64, Relaxed);
-        self.queue.write_buffer(buffer, offset, bytes);
+        self.command(|| self.queue.write_buffer(buffer, offset, bytes));
     }
 
     /// A compiled stage, from the cache if it was asked for before.
@@ -242,5 +263,24 @@ fn describe(adapter: &str, what: &str, error: &wgpu::Error) -> DeviceError {
             adapter,
             problem: format!("{what}: {}", other.to_string().replace('\n', " ")),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complaints_of_a_driver_become_errors_a_user_understands() {
+        let source = || Box::<dyn std::error::Error + Send + Sync>::from("full");
+        let memory = wgpu::Error::OutOfMemory { source: source() };
+        let error = describe("a GPU", "latents of all chains", &memory);
+        assert!(matches!(error, DeviceError::OutOfMemory { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("a GPU") && text.contains("latents of all chains"), "{text}");
+        let description = "two\nlines".to_owned();
+        let other = wgpu::Error::Validation { source: source(), description };
+        let text = describe("a GPU", "a command", &other).to_string();
+        assert!(text.contains("a command") && !text.contains('\n'), "{text}");
     }
 }

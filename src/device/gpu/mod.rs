@@ -14,7 +14,10 @@
 //! - sums are pairs of floats (`shaders/shared/two_float.wgsl`), one per workgroup, and the host adds them in f64. Compilers may treat f32
 //!   arithmetic as exact and drop the second float, so every intermediate passes a guard that they cannot see through
 //!   (`guard.wgsl`), and a self-test finds out whether it holds ([`Gpu::sums_exactly`]);
-//! - `exp` and `log` are our own (`elementary.wgsl`): the built-in ones may be off by many units in the last place;
+//! - so is every term of them that comes from a site, with an exponential of its own (`precise.wgsl`), and all of an autoregression
+//!   that its potential depends on: errors that have the same sign at every site, or that a recursion carries along, do not average out. A field's
+//!   transforms are in single precision; their errors do average out where forces balance, as they do at any draw;
+//! - where one float is enough `exp` and `log` are our own too (`elementary.wgsl`): the built-in ones may be off by many units in the last place;
 //! - a turn of (z, r) is made of three shears, each of which keeps volume exactly: a rotation by rounded sine and cosine would
 //!   stretch phase space by 1e-7 in each of a million directions at every step;
 //! - tables (twiddles, eigenvalues) and everything that depends on hyperparameters alone are computed in f64 and rounded once, and numbers that
@@ -33,7 +36,7 @@
 //! 4. Compare it with f64 in `tests/gpu`, with a twin of the comparison that must fail.
 //!
 //! A structure is a file like `spectral.rs` or `ar1.rs`: stages, buffers, parameters from hyperparameters, and what the sums
-//! mean. A likelihood is one function in `shaders/site/`.
+//! mean. A likelihood is one function in `shaders/site/`, with its value in two floats.
 
 mod adapters;
 mod ar1;
@@ -54,6 +57,7 @@ pub(crate) use adapters::{Wanted, open};
 pub use context::{Cost, Gpu};
 pub use dense::DenseMatrix;
 pub(crate) use latents::GpuLatents;
+pub use latents::MOST_COVARIATES;
 
 /// Invocations of a workgroup in stages that need no particular number.
 const WORKGROUP: usize = 64;

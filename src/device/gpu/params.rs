@@ -34,35 +34,31 @@ pub(super) struct SpectralPrior {
     pub(super) white: u32,
     pub(super) kappa: f32,
     pub(super) first: f32,
-    pub(super) mean_high: f32,
-    pub(super) mean_low: f32,
+    pub(super) mean: [f32; 2],
     pub(super) steepness: f32,
     pub(super) mean_first: f32,
     pub(super) zero: u32,
     pub(super) unused: u32,
+    pub(super) effects: [f32; 8],
 }
 
 /// Twin of `Prior` in `shaders/ar1/prior.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub(super) struct Ar1Prior {
-    pub(super) rho: f32,
-    pub(super) scale: f32,
-    pub(super) first: f32,
-    pub(super) inverse_scale: f32,
-    pub(super) excess: f32,
-    pub(super) scale_ratio: f32,
-    pub(super) first_ratio: f32,
+    pub(super) rho: [f32; 2],
+    pub(super) scale: [f32; 2],
+    pub(super) first: [f32; 2],
+    pub(super) excess: [f32; 2],
+    pub(super) scale_ratio: [f32; 2],
+    pub(super) first_ratio: [f32; 2],
+    pub(super) pull: [f32; 2],
+    pub(super) mean: [f32; 2],
     pub(super) kappa: f32,
     pub(super) end: f32,
-    pub(super) pull: f32,
-    pub(super) mean_high: f32,
-    pub(super) mean_low: f32,
-    pub(super) powers: [f32; 8],
-    pub(super) log_chunk: f32,
     pub(super) coefficient: f32,
     pub(super) zero: u32,
-    pub(super) unused: u32,
+    pub(super) powers: [[f32; 2]; 24],
 }
 
 /// Twin of `Slab` in `shaders/dense/multiply.wgsl`.
@@ -73,10 +69,4 @@ pub(super) struct Slab {
     pub(super) rows: u32,
     pub(super) zero: u32,
     pub(super) unused: u32,
-}
-
-/// The two floats that add up to x to within 2⁻⁴⁸ of it.
-pub(super) fn split(x: f64) -> (f32, f32) {
-    let high = x as f32;
-    (high, (x - f64::from(high)) as f32)
 }

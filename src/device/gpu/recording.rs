@@ -36,9 +36,8 @@ impl<'a> Recording<'a> {
 
     /// Submits, and does not wait.
     pub(super) fn submit(&self, gpu: &Gpu) {
-        let encoder = self.encode(gpu);
         gpu.counters.submissions.fetch_add(1, Relaxed);
-        gpu.queue.submit([encoder.finish()]);
+        gpu.command(|| gpu.queue.submit([self.encode(gpu).finish()]));
     }
 
     /// Submits, waits once, and hands these bytes of staging buffers that were copied to over to `read`, one buffer after the other.
@@ -52,13 +51,15 @@ impl<'a> Recording<'a> {
         if gpu.status().is_err() {
             return false;
         }
-        let encoder = self.encode(gpu);
-        for (buffer, bytes) in staging {
-            encoder.map_buffer_on_submit(buffer, wgpu::MapMode::Read, 0..*bytes, |_| ());
-        }
         gpu.counters.submissions.fetch_add(1, Relaxed);
-        let submission = gpu.queue.submit([encoder.finish()]);
-        if !gpu.wait(submission) {
+        let submission = gpu.command(|| {
+            let encoder = self.encode(gpu);
+            for (buffer, bytes) in staging {
+                encoder.map_buffer_on_submit(buffer, wgpu::MapMode::Read, 0..*bytes, |_| ());
+            }
+            gpu.queue.submit([encoder.finish()])
+        });
+        if gpu.status().is_err() || !gpu.wait(submission) {
             return false;
         }
         for (buffer, bytes) in staging {
@@ -70,7 +71,7 @@ impl<'a> Recording<'a> {
                     reason: error.to_string(),
                 }),
             }
-            buffer.unmap();
+            gpu.command(|| buffer.unmap());
         }
         gpu.status().is_ok()
     }

@@ -6,7 +6,7 @@ use super::{Gpu, stage::Bound};
 use crate::device::Reading;
 use crate::error::Result;
 use crate::hamiltonian::chain_rule;
-use crate::model::Model;
+use crate::model::{Column, MeanTerm, Model};
 use std::sync::Arc;
 
 /// A quantity that has been computed, or will be, and waits to be read.
@@ -106,13 +106,18 @@ fn answer(model: &Model, request: &Request, sums: &[[f32; 2]], visit: &mut dyn F
     let (mut w, mut dw) = (vec![0.0; m], vec![0.0; m]);
     for b in (0..chains).filter(|&b| request.inside[b]) {
         let own = b * m..(b + 1) * m;
-        let Evaluation { potential, by_w, by_coefficient } = (request.reader)(b, sums);
+        let Evaluation { potential, by_w, by_coefficient, by_effects } = (request.reader)(b, sums);
         let phi = &request.phi[own.clone()];
         model.hyperparameters().working(phi, &mut w, &mut dw);
         let by_w = &by_w[..model.structure().parameters()];
         let by_phi = &mut by_phi[own];
         let density = if request.prior {
-            let by_c = vec![by_coefficient; model.mean().len()];
+            let mut by_effects = by_effects.iter();
+            let by_term = |term: &MeanTerm| match term.column {
+                Column::Constant => by_coefficient,
+                Column::Values(_) => by_effects.next().copied().unwrap_or(0.0),
+            };
+            let by_c: Vec<f64> = model.mean().iter().map(by_term).collect();
             chain_rule(model, phi, &dw, by_w, &by_c, by_phi)
         } else {
             by_phi.iter_mut().zip(by_w).zip(&dw).for_each(|((o, by_w), dw)| *o = by_w * dw);

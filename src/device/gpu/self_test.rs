@@ -1,6 +1,6 @@
-//! Tests, when a GPU is opened, that its driver leaves compensated sums alone.
+//! Tests, when a GPU is opened, that its driver leaves compensated arithmetic alone.
 //!
-//! Drivers may rearrange arithmetic as if it were exact, which turns the error of a sum into zero. The shaders guard
+//! Drivers may rearrange arithmetic as if it were exact, which turns the error of a sum or product into zero. The shaders guard
 //! against it (`shaders/shared/guard.wgsl`); this finds out whether the guard holds.
 
 use super::Gpu;
@@ -8,25 +8,33 @@ use super::params::Motion;
 use super::recording::Recording;
 use super::stage::{Bound, Spec, wgsl};
 use crate::error::Result;
+use crate::numeric::two_floats;
 
 const COUNT: usize = 256;
 const WORKGROUP: usize = 64;
 
-/// Whether two_sum is exact on pairs of very different and of nearly opposite numbers.
+/// Whether two_sum and two_product are exact on pairs of very different and of nearly opposite numbers.
 pub(super) fn exact_sums(gpu: &Gpu) -> Result<bool> {
     let pairs: Vec<[f32; 2]> = (0..COUNT).map(pair).collect();
     let motion = gpu.buffer_of("self-test parameters", &[Motion::default()])?;
     let input = gpu.buffer_of("self-test pairs", &pairs)?;
-    let output = gpu.buffer("self-test sums", 8 * COUNT as u64)?;
-    let staging = gpu.staging("self-test sums", 8 * COUNT as u64)?;
+    let bytes = 16 * COUNT as u64;
+    let output = gpu.buffer("self-test results", bytes)?;
+    let staging = gpu.staging("self-test results", bytes)?;
     let spec = spec();
     let bound = Bound::new(gpu, &spec, &[&motion, &input, &output], [COUNT / WORKGROUP, 1], 0)?;
     let mut exact = false;
     let mut recording = Recording::default();
-    recording.dispatch(&bound).copy(&output, &staging, [0, 0], 8 * COUNT as u64);
-    recording.download(gpu, &[(&staging, 8 * COUNT as u64)], |bytes| {
-        let sums: &[[f32; 2]] = bytemuck::cast_slice(bytes);
-        exact = sums.iter().zip(&pairs).all(|(sum, pair)| *sum == two_sum(*pair));
+    recording.dispatch(&bound).copy(&output, &staging, [0, 0], bytes);
+    recording.download(gpu, &[(&staging, bytes)], |bytes| {
+        let (sums, products) = bytemuck::cast_slice::<_, [f32; 2]>(bytes).split_at(COUNT);
+        let right = |got: &[[f32; 2]], want: fn(f64, f64) -> f64| {
+            let same = |(got, pair): (&[f32; 2], &[f32; 2])| {
+                *got == two_floats(want(f64::from(pair[0]), f64::from(pair[1])))
+            };
+            got.iter().zip(&pairs).all(same)
+        };
+        exact = right(sums, |a, b| a + b) && right(products, |a, b| a * b);
     });
     gpu.status()?;
     Ok(exact)
@@ -46,15 +54,9 @@ pub(super) fn spec() -> Spec {
     }
 }
 
-/// A pair of numbers of many sizes, all with a sum that must be rounded.
+/// A pair of numbers of many sizes, whose sum and product must be rounded to f32 but not to f64.
 fn pair(i: usize) -> [f32; 2] {
     let a = (1.0 + 0.618 * i as f32).sin() * 2f32.powi(i as i32 % 24 - 12);
     let b = (2.0 + 1.414 * i as f32).cos() * 2f32.powi((7 * i as i32) % 24 - 12);
     [a, b]
-}
-
-fn two_sum([a, b]: [f32; 2]) -> [f32; 2] {
-    let s = a + b;
-    let bb = s - a;
-    [s, (a - (s - bb)) + (b - bb)]
 }

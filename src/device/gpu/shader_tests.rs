@@ -81,12 +81,12 @@ fn structs_are_laid_out_like_their_twins() {
     let motion = twin!(Motion: kick, reference, half, sine, sign, moving, accepted, chain, transition, seed_low,
         seed_high, weight, row, zero, draw, unused);
     assert_eq!(layout(&stage, "Motion"), motion);
-    let prior = twin!(SpectralPrior: variance, position, slot, white, kappa, first, mean_high, mean_low,
-        steepness, mean_first, zero, unused);
+    let prior = twin!(SpectralPrior: variance, position, slot, white, kappa, first, mean,
+        steepness, mean_first, zero, unused, effects);
     assert_eq!(layout(&stage, "Prior"), prior);
     let series = specs().into_iter().find(|s| s.name == "shift").unwrap().source();
-    let prior = twin!(Ar1Prior: rho, scale, first, inverse_scale, excess, scale_ratio, first_ratio, kappa, end, pull,
-        mean_high, mean_low, powers, log_chunk, coefficient, zero, unused);
+    let prior = twin!(Ar1Prior: rho, scale, first, excess, scale_ratio, first_ratio, pull, mean, kappa, end,
+        coefficient, zero, powers);
     assert_eq!(layout(&series, "Prior"), prior);
     let multiply = dense::specs()[0].source();
     assert_eq!(layout(&multiply, "Slab"), twin!(Slab: first, rows, zero, unused));

@@ -17,7 +17,7 @@ pub(super) struct Spec {
     pub(super) name: &'static str,
     /// The WGSL pieces it is made of; order does not matter to the language.
     pub(super) parts: Vec<Cow<'static, str>>,
-    /// Its `override` constants; the shader declares nothing but uses them.
+    /// Its constants; the shader uses them without declaring them.
     pub(super) constants: Vec<(&'static str, Constant)>,
     /// Which bindings, from 0 up, are only read.
     pub(super) read_only: Vec<bool>,
@@ -28,6 +28,8 @@ pub(super) struct Spec {
 pub(super) enum Constant {
     Count(u32),
     Real(f32),
+    /// Written into the source, for what the language does not let an `override` decide.
+    Fixed(u32),
 }
 
 impl From<usize> for Constant {
@@ -50,6 +52,7 @@ impl Spec {
             source += &match constant {
                 Constant::Count(_) => format!("override {name}: u32;\n"),
                 Constant::Real(_) => format!("override {name}: f32;\n"),
+                Constant::Fixed(value) => format!("const {name}: u32 = {value}u;\n"),
             };
         }
         for part in &self.parts {
@@ -66,11 +69,12 @@ impl Spec {
 
     /// Constants as the pipeline takes them.
     pub(super) fn values(&self) -> Vec<(&'static str, f64)> {
-        let value = |constant: &Constant| match constant {
-            Constant::Count(count) => f64::from(*count),
-            Constant::Real(real) => f64::from(*real),
+        let value = |(name, constant): &(&'static str, Constant)| match constant {
+            Constant::Count(count) => Some((*name, f64::from(*count))),
+            Constant::Real(real) => Some((*name, f64::from(*real))),
+            Constant::Fixed(_) => None,
         };
-        self.constants.iter().map(|(name, constant)| (*name, value(constant))).collect()
+        self.constants.iter().filter_map(value).collect()
     }
 }
 

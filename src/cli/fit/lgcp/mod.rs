@@ -12,6 +12,7 @@ use clap::Args;
 use sshmc::Error;
 use sshmc::archive::{Axis, Variable};
 use sshmc::data::OutputDir;
+use sshmc::device::gpu::MOST_COVARIATES;
 use sshmc::model::{LgcpOptions, lgcp};
 use sshmc::report::{FieldMoments, Level, LgcpRecord, Run, intensity_maps};
 use sshmc::structure::Sides;
@@ -84,7 +85,9 @@ impl Lgcp {
         }
         // The torus has at least four cells for each of the grid's.
         let cells = data.counts.grid().cells();
-        let chosen = self.common.device(4 * cells).map_err(Failure::preparing)?;
+        let lacking =
+            (data.covariates.len() > MOST_COVARIATES).then_some("a mean with so many covariates");
+        let chosen = self.common.device(4 * cells, lacking).map_err(Failure::preparing)?;
         let options = LgcpOptions {
             mu: self.mu,
             kernel: self.kernel.into(),

@@ -1,0 +1,197 @@
+//! Evaluates fields on a torus: three dispatches for potential and gradients of all chains.
+//!
+//! | stage | does |
+//! |---|---|
+//! | `synthesise` | kick and flow, eigenvalues from the table, scaling, inverse transforms of columns |
+//! | `sites` | inverse transforms of rows, likelihood and its gradient, forward transforms of rows |
+//! | `analyse` | forward transforms of columns, gradient in z, sums for potential and hyperparameters |
+
+mod layout;
+mod slots;
+mod stages;
+
+#[cfg(test)]
+pub(super) use stages::test_specs;
+
+use super::Gpu;
+use super::latents::{Block, Evaluation, MOST_COVARIATES, Mean, Reader};
+use super::params::SpectralPrior;
+use super::recording::Recording;
+use super::requests::Plan;
+use super::state::{State, total};
+use crate::error::Result;
+use crate::likelihood::SiteTwin;
+use crate::model::Model;
+use crate::numeric::two_floats;
+use crate::structure::{HALF_WIDTH, NODES, Place, Spectral};
+use layout::{KINETIC_SUMS, LATENT_SUMS, Layout, SITE_SUMS};
+use slots::Slots;
+use stages::{Buffers, Covariates, Stages};
+
+/// Panels of the table kept on the device if they fit: the posterior of a range rarely spans more.
+const SLOTS: usize = 32;
+
+/// A field's stages and buffers.
+pub(super) struct SpectralBlock {
+    layout: Layout,
+    spectral: Spectral,
+    priors: Vec<SpectralPrior>,
+    /// q of the first latent.
+    first: Vec<f64>,
+    /// What rounding took from log σ and log ℓ: every latent feels it alike, so that the potential is mended by it to first order.
+    lost: Vec<[f64; 2]>,
+    buffers: Buffers,
+    slots: Slots,
+    stages: Stages,
+    /// √n: the first latent of a field that is one everywhere.
+    constant: f64,
+}
+
+impl SpectralBlock {
+    pub(super) fn new(
+        state: &State,
+        field: &wgpu::Buffer,
+        spectral: &Spectral,
+        model: &Model,
+        twin: &SiteTwin,
+        centred: bool,
+    ) -> Result<Self> {
+        let (gpu, chains, torus) = (&state.gpu, state.chains, spectral.torus());
+        let covariates = Covariates::new(model);
+        let layout = Layout::new(torus, chains, covariates.count);
+        layout.check(gpu)?;
+        let panel = 4 * (NODES * layout.quarter()) as u64;
+        let room = (gpu.adapter().binding / panel) as usize;
+        let slots = spectral.table().panels().min(SLOTS.min(room).max(chains));
+        let prior = (size_of::<SpectralPrior>() * chains) as u64;
+        let buffers = Buffers {
+            prior: gpu.buffer("hyperparameters", prior)?,
+            table: gpu.buffer("table of eigenvalues", panel * slots as u64)?,
+            latent_sums: gpu.buffer("sums over latents", layout.latent_bytes())?,
+            site_sums: gpu.buffer("sums over sites", layout.site_bytes())?,
+        };
+        let kind = [centred, model.reports_mean()];
+        Ok(Self {
+            stages: Stages::new(state, field, &layout, &buffers, (twin, &covariates), kind)?,
+            layout,
+            spectral: spectral.clone(),
+            priors: vec![SpectralPrior::default(); chains],
+            first: vec![0.0; chains],
+            lost: vec![[0.0; 2]; chains],
+            buffers,
+            slots: Slots::new(slots),
+            constant: (torus.dim() as f64).sqrt(),
+        })
+    }
+}
+
+impl Block for SpectralBlock {
+    fn aim(&mut self, gpu: &Gpu, chain: usize, w: &[f64], mean: &Mean) -> bool {
+        let prior = &mut self.priors[chain];
+        let coefficient = mean.coefficient;
+        prior.mean = two_floats(mean.constant);
+        prior.effects.iter_mut().zip(mean.effects).for_each(|(to, c)| *to = c as f32);
+        // Subtracted here, in f64: the two are large and nearly equal.
+        let pull = f64::from(prior.kappa) * coefficient * self.constant;
+        prior.first = (self.first[chain] - pull) as f32;
+        prior.variance = (2.0 * w[0]).exp() as f32;
+        prior.mean_first = (coefficient * self.constant) as f32;
+        prior.steepness = (1.0 / HALF_WIDTH) as f32;
+        let table = self.spectral.table();
+        let Some(place) = table.locate(w[1] - self.spectral.cell().ln()) else { return false };
+        self.lost[chain] = [w[0] - 0.5 * f64::from(prior.variance).ln(), 0.0];
+        prior.white = u32::from(place == Place::White);
+        if let Place::Panel { index, t } = place {
+            let (slot, empty) = self.slots.find(index);
+            prior.slot = slot as u32;
+            prior.position = t as f32;
+            self.lost[chain][1] = (t - f64::from(prior.position)) * HALF_WIDTH;
+            if empty {
+                let values: Vec<f32> = table.panel(index).iter().map(|&c| c as f32).collect();
+                gpu.upload(&self.buffers.table, 4 * (slot * values.len()) as u64, &values);
+            }
+        }
+        prior.variance.is_finite() && prior.variance > 0.0
+    }
+
+    fn inform(&mut self, chain: usize, kappa: f32, first: f64) {
+        self.priors[chain].kappa = kappa;
+        self.first[chain] = first;
+    }
+
+    fn upload(&self, gpu: &Gpu) {
+        gpu.upload(&self.buffers.prior, 0, &self.priors);
+    }
+
+    fn evaluation(&self) -> Plan<'_> {
+        let (stages, buffers) = (&self.stages, &self.buffers);
+        Plan {
+            stages: vec![&stages.synthesise, &stages.sites, &stages.analyse],
+            sums: vec![
+                (&buffers.latent_sums, self.layout.latent_bytes()),
+                (&buffers.site_sums, self.layout.site_bytes()),
+            ],
+            reader: self.reader(),
+            prior: true,
+        }
+    }
+
+    fn kinetic(&self) -> Option<Plan<'_>> {
+        let kinetic = self.stages.kinetic.as_ref()?;
+        let groups = self.layout.kinetic_groups();
+        let each = groups * KINETIC_SUMS;
+        Some(Plan {
+            stages: vec![&self.stages.spectrum, &kinetic.0],
+            sums: vec![(&kinetic.1, self.layout.kinetic_bytes())],
+            reader: Box::new(move |chain, sums| {
+                let own = &sums[chain * each..(chain + 1) * each];
+                let sum = |k| total(own.iter().skip(k).step_by(KINETIC_SUMS));
+                let (energy, by_range) = (sum(0), sum(1));
+                Evaluation {
+                    potential: 0.5 * energy,
+                    by_w: [energy, 0.5 * by_range],
+                    ..Evaluation::default()
+                }
+            }),
+            prior: false,
+        })
+    }
+
+    fn learn<'a>(&'a self, recording: &mut Recording<'a>) {
+        recording.dispatch(&self.stages.spectrum).dispatch(&self.stages.learn);
+    }
+}
+
+impl SpectralBlock {
+    /// Reads the sums of `analyse`, then those of `sites`.
+    fn reader(&self) -> Reader {
+        let Layout { columns_cut, rows_cut, covariates, .. } = self.layout;
+        let (latent_sums, site_sums) = (LATENT_SUMS + covariates, SITE_SUMS + covariates);
+        let split = self.layout.latent_bytes() as usize / 8;
+        let kappas: Vec<f64> = self.priors.iter().map(|p| f64::from(p.kappa)).collect();
+        let (constant, lost) = (self.constant, self.lost.clone());
+        Box::new(move |chain, sums| {
+            let add = |values: &[[f32; 2]], groups: usize, each: usize, k: usize| {
+                let own = &values[chain * groups * each..(chain + 1) * groups * each];
+                total(own.iter().skip(k).step_by(each))
+            };
+            let latent = |k| add(&sums[..split], columns_cut.groups, latent_sums, k);
+            let site = |k| add(&sums[split..], rows_cut.groups, site_sums, k);
+            let by_w = [latent(1) + latent(4), 0.5 * (latent(2) + latent(5))];
+            let [by_sigma, by_range] = lost[chain];
+            let mut by_effects = [0.0; MOST_COVARIATES];
+            for (k, by) in by_effects[..covariates].iter_mut().enumerate() {
+                *by = site(SITE_SUMS + k) - kappas[chain] * latent(LATENT_SUMS + k);
+            }
+            Evaluation {
+                potential: site(0)
+                    + 0.5 * (latent(0) + latent(3))
+                    + by_w[0] * by_sigma
+                    + by_w[1] * by_range,
+                by_w,
+                by_coefficient: site(1) - kappas[chain] * constant * latent(6),
+                by_effects,
+            }
+        })
+    }
+}

@@ -72,7 +72,12 @@ impl Merge {
             .with_option("--thin-for", &format!("{chains},{draws}"));
         self.begin(&task, first).map_err(Failure::preparing)?;
         let sources: Vec<PathBuf> = parts.iter().map(|part| part.directory.clone()).collect();
-        go_on(&task, &self.out, &sources, self.quiet)
+        let merged = go_on(&task, &self.out, &sources, self.quiet);
+        if let (Err(Failure::BadInput(_)), Ok(partial)) = (&merged, OutputDir::partial(&self.out)) {
+            // The parts do not belong together after all: nothing was computed, and the failure is reported.
+            let _ = std::fs::remove_dir_all(partial);
+        }
+        merged
     }
 
     /// Begins the whole run with the inputs of its first part.

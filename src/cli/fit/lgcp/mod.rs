@@ -85,6 +85,8 @@ impl Lgcp {
         // The torus has at least four cells for each of the grid's.
         let cells = data.counts.grid().cells();
         let chosen = self.common.device(4 * cells).map_err(Failure::preparing)?;
+        let size = [4 * cells, cells, 3 + data.covariates.len()];
+        self.common.check_size(size, &chosen).map_err(Failure::preparing)?;
         let options = LgcpOptions {
             mu: self.mu,
             kernel: self.kernel.into(),

@@ -58,6 +58,7 @@ impl Extend {
 
     /// Begins the longer run with what the shorter one left.
     fn begin(&self, task: &Task) -> Result<()> {
+        Task::clear_stillborn(&self.directory)?;
         let mut output = OutputDir::begin(&self.directory)?;
         take_along(&self.directory, output.staging())?;
         // Of several series each has a directory of its own, which becomes unfinished again.

@@ -82,6 +82,7 @@ impl Merge {
 
     /// Begins the whole run with the inputs of its first part.
     fn begin(&self, task: &Task, first: &Part) -> Result<()> {
+        Task::clear_stillborn(&self.out)?;
         let mut output = OutputDir::begin(&self.out)?;
         let (from, to) = (first.directory.join(STATE), output.staging().join(STATE));
         std::fs::create_dir_all(&to).map_err(Error::io("create", &to))?;

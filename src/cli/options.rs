@@ -71,7 +71,8 @@ pub(crate) struct Common {
         verbatim_doc_comment
     )]
     pub(crate) priors: Vec<String>,
-    /// Directory for the results; earlier results there are replaced [default: sshmc-out/MODEL]
+    /// Directory for the results, written as DIR.partial until the fit has ended; earlier results there are replaced
+    /// [default: sshmc-out/MODEL]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
     /// Memory and disk for draws of the whole field, in MiB; more draws than fit are thinned [default: 256; on a GPU 1024 sites]

@@ -60,6 +60,16 @@ fi
 
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
+
+if ! python3 -m venv "$directory/python" >/dev/null 2>&1; then
+    command -v apt-get >/dev/null || fail "Python with venv is missing; install it, so that draws can be opened with ArviZ"
+    export DEBIAN_FRONTEND=noninteractive
+    run as_root apt-get update
+    run as_root apt-get install --yes --no-install-recommends python3 python3-venv
+    rm -rf "$directory/python"
+    run python3 -m venv "$directory/python"
+fi
+run "$directory/python/bin/pip" install --quiet -r tests/resume/requirements.txt
 # Mesa's Vulkan driver complains where there is no such directory, and keeps compiled shaders in its cache.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$directory}"
 
@@ -82,6 +92,8 @@ RUSTDOCFLAGS=-Dwarnings run cargo doc --locked --no-deps
 run cargo test --locked
 # Reports are opened in a browser.
 run cargo test --locked --test points -- --ignored browser
+# Draws are opened with ArviZ.
+SSHMC_PYTHON="$directory/python/bin/python" run cargo test --locked --test resume -- --ignored arviz
 # Each bench runs once, to show that it works; `cargo bench` measures.
 run cargo test --locked --bench gradient --bench transition --bench device
 run cargo run --locked --release -- demo --no-open --out "$directory/demo"

@@ -7,6 +7,7 @@ use clap::Args;
 use sshmc::archive::archive_of;
 use sshmc::checkpoint::STATE;
 use sshmc::data::OutputDir;
+use sshmc::device::Device;
 use sshmc::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,8 +44,11 @@ impl Extend {
         let task = ended(&self.directory).map_err(Failure::preparing)?;
         let mut fit = Fit::parse(&task)?;
         let common = fit.common().map_err(Failure::preparing)?;
-        let total = common.draws.saturating_add(self.draws);
         let (chains, draws) = common.thin_for.unwrap_or((common.chains, common.draws));
+        let total = common.draws.saturating_add(self.draws);
+        // Refused before anything is written.
+        common.draws = total;
+        common.settings(Device::cpu()).map_err(Failure::preparing)?;
         let task = task
             .with_option("--draws", &total.to_string())
             .with_option("--thin-for", &format!("{chains},{draws}"));
@@ -54,6 +58,7 @@ impl Extend {
 
     /// Begins the longer run with what the shorter one left.
     fn begin(&self, task: &Task) -> Result<()> {
+        Task::clear_stillborn(&self.directory)?;
         let mut output = OutputDir::begin(&self.directory)?;
         take_along(&self.directory, output.staging())?;
         // Of several series each has a directory of its own, which becomes unfinished again.

@@ -72,11 +72,17 @@ impl Merge {
             .with_option("--thin-for", &format!("{chains},{draws}"));
         self.begin(&task, first).map_err(Failure::preparing)?;
         let sources: Vec<PathBuf> = parts.iter().map(|part| part.directory.clone()).collect();
-        go_on(&task, &self.out, &sources, self.quiet)
+        let merged = go_on(&task, &self.out, &sources, self.quiet);
+        if let (Err(Failure::BadInput(_)), Ok(partial)) = (&merged, OutputDir::partial(&self.out)) {
+            // The parts do not belong together after all: nothing was computed, and the failure is reported.
+            let _ = std::fs::remove_dir_all(partial);
+        }
+        merged
     }
 
     /// Begins the whole run with the inputs of its first part.
     fn begin(&self, task: &Task, first: &Part) -> Result<()> {
+        Task::clear_stillborn(&self.out)?;
         let mut output = OutputDir::begin(&self.out)?;
         let (from, to) = (first.directory.join(STATE), output.staging().join(STATE));
         std::fs::create_dir_all(&to).map_err(Error::io("create", &to))?;

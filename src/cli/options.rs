@@ -1,8 +1,9 @@
 //! Declares the options that all fits share and turns them into settings.
 
+use super::fit::check_bounds;
 use clap::{Args, ValueEnum};
 use sshmc::device::Device;
-use sshmc::sample::{self, CoordinateChoice, MassChoice, Settings};
+use sshmc::sample::{self, CoordinateChoice, Footprint, MassChoice, Settings};
 use sshmc::structure::Kernel;
 use sshmc::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -70,14 +71,21 @@ pub(crate) struct Common {
         verbatim_doc_comment
     )]
     pub(crate) priors: Vec<String>,
-    /// Directory for the results; earlier results there are replaced [default: sshmc-out/MODEL]
+    /// Directory for the results, written as DIR.partial until the fit has ended; earlier results there are replaced
+    /// [default: sshmc-out/MODEL]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
     /// Memory and disk for draws of the whole field, in MiB; more draws than fit are thinned [default: 256; on a GPU 1024 sites]
     #[arg(long, value_name = "MIB", help_heading = "Output")]
     pub(crate) keep_fields: Option<u32>,
     /// Seconds between two checkpoints, from which `sshmc resume` continues a run that was stopped or killed
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 30.0,
+        allow_negative_numbers = true,
+        help_heading = "Output"
+    )]
     pub(crate) checkpoint_interval: f64,
     /// Chains and draws of each that --keep-fields is for, if not those of this run: set by `extend` and `merge`
     #[arg(long, value_name = "CHAINS,DRAWS", value_parser = parse_pair, hide = true)]
@@ -291,6 +299,12 @@ impl Common {
         at_most("--hyper-steps", u64::from(self.hyper_steps.unwrap_or(1)), MOST_STEPS)?;
         at_most("--threads", self.threads.unwrap_or(1) as u64, MOST_THREADS)?;
         Ok(settings)
+    }
+
+    /// Refuses a model of so many latents, sites and hyperparameters that cannot fit into the memory, before it is built.
+    pub(crate) fn check_size(&self, size: [usize; 3], chosen: &Chosen) -> Result<()> {
+        let settings = self.settings(chosen.device.clone())?;
+        check_bounds(&Footprint::of_size(size, &settings), Path::new("."))
     }
 
     /// Where the results of a model go.

@@ -63,7 +63,7 @@ pub(crate) fn ended(directory: &Path) -> Result<Task> {
     let refuse = |expected: &str, got: &str, remedy: &str| {
         Err(Error::input(directory.display().to_string(), expected, got, remedy))
     };
-    if OutputDir::partial(directory)?.exists() {
+    if Task::read(&OutputDir::partial(directory)?)?.is_some() {
         let remedy = format!("`sshmc resume {}` ends it", directory.display());
         return refuse("a fit that has ended", "an unfinished one", &remedy);
     }

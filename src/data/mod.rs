@@ -36,7 +36,7 @@ pub use grouped::{GroupedColumns, GroupedTable};
 pub use output::{OutputDir, add_file};
 pub use pattern::{Pattern, Resolution, default_window};
 pub use points::Points;
-pub use raster::{Bounds, Raster, read_npy, write_geotiff, write_npy};
+pub use raster::{Bounds, Raster, write_geotiff};
 pub use returns::Returns;
 pub use series::{Series, SeriesColumns};
 pub use table::{Column, Row, Table};

@@ -24,7 +24,7 @@ pub struct RunRecord {
     pub command: String,
     /// What was fitted to what.
     pub subject: String,
-    /// Wall-clock seconds from start to end.
+    /// Wall-clock seconds from start to end, or since it was last resumed.
     pub seconds: f64,
     /// Threads that were used.
     pub threads: usize,

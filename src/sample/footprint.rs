@@ -13,8 +13,8 @@ pub struct Footprint {
     pub disk: u64,
 }
 
-/// The program itself, its fonts and what a report takes.
-const BASE: u64 = 32 << 20;
+/// The program itself, a graphics driver that is asked whether it has a GPU, fonts, and what a report takes.
+const BASE: u64 = 96 << 20;
 /// Vectors as long as the latents that a run has however many chains there are: tables of the spectrum, pictures, the pilot.
 const SHARED: u64 = 110;
 /// Those of each chain: position, momentum, gradients, means, snapshots, scratch, and its checkpoint while it is written.

@@ -69,7 +69,7 @@ fn files() -> Vec<(&'static str, String)> {
 }
 
 /// What is typed after `fit lgcp --points`, and parts of the answer.
-const POINTS: [(&str, &[&str]); 43] = [
+const POINTS: [(&str, &[&str]); 44] = [
     ("absent.csv", &["cannot read absent.csv"]),
     ("empty.csv", &["empty.csv", "an empty file"]),
     ("header.csv", &["header.csv", "rows below the header"]),
@@ -95,6 +95,7 @@ const POINTS: [(&str, &[&str]); 43] = [
     ("points.csv --crs EPSG:3310 --covariate a=utm.tif", &["utm.tif", "got EPSG:32633"]),
     ("points.csv --grid 1", &["--grid", "at least 2"]),
     ("points.csv --grid 100000", &["--grid", "at most 2048"]),
+    ("points.csv --grid 2048 --chains 1000", &["memory", "coarser grid"]),
     ("points.csv --cell 0", &["--cell", "positive"]),
     ("points.csv --cell 1e-9", &["grid", "larger --cell"]),
     ("points.csv --grid 8 --cell 1", &["--grid", "--cell"]),

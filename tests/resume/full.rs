@@ -64,4 +64,22 @@ fn a_full_disk_stops_a_fit_that_goes_on_when_there_is_room() {
     }
     succeed(here, "resume disk/run --quiet");
     assert_same(here, "disk/run", &whole);
+    read_only(here, disk.as_ref());
+}
+
+/// Where nothing can be written a fit is refused before it begins; to root only a file system of its own is read-only.
+fn read_only(here: &Path, disk: Option<&Small>) {
+    let mut lock = match disk {
+        Some(_) => Command::new("mount"),
+        None => Command::new("chmod"),
+    };
+    match disk {
+        Some(Small(path)) => lock.args(["-o", "remount,ro"]).arg(path),
+        None => lock.arg("555").arg(here.join("disk")),
+    };
+    assert!(lock.status().unwrap().success());
+    let refused = output(here, &format!("{FIT} --draws 5000 --out disk/new"));
+    let said = complaint(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("cannot create") && said.contains("disk/new"), "{said}");
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 
 mod arviz;
+mod bounds;
 mod full;
 mod grow;
 mod kill;

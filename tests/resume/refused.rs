@@ -25,10 +25,7 @@ const REFUSED: [(&str, &[&str]); 20] = [
     ("predict zarr", &["draws.zarr", "layout 77"]),
     ("fit funnel --checkpoint-interval -1", &["--checkpoint-interval", "-1"]),
     ("fit funnel --chain-offset 4000000000", &["--chain-offset", "at most"]),
-    (
-        "fit lgcp --counts data/counts.csv --chains 1000 --draws 90000 --keep-fields 4000000000",
-        &["memory", "--keep-fields"],
-    ),
+    ("fit funnel --dim 5000000 --chains 1000", &["memory", "--keep-fields"]),
 ];
 
 #[test]

@@ -30,7 +30,7 @@ pub(super) fn size(bytes: u64) -> String {
 }
 
 /// Refuses if there is not enough memory or room on the disk of a directory.
-pub(super) fn check(footprint: &Footprint, directory: &Path) -> Result<()> {
+pub(crate) fn check(footprint: &Footprint, directory: &Path) -> Result<()> {
     let free = free_memory();
     // A system that does not tell is trusted.
     if free > 0 && footprint.memory > free {

@@ -9,7 +9,8 @@ use sshmc::model::funnel;
 use sshmc::report::{FieldMoments, Truth};
 
 const AFTER_HELP: &str = "\
-Writes into DIR: summary.json; hyperparameters.csv (every draw of v); field.csv (i, mean and sd of each latent).
+Writes into DIR: report.html; summary.json; hyperparameters.csv (every draw of v); field.csv (i, mean and sd of each latent);
+draws.zarr (all draws, for ArviZ).
 With the default prior E v = 0 and E v^2 = 9.
 
 Example:

@@ -168,6 +168,9 @@ pub(crate) fn open(
     if !kept {
         return OutputDir::create(directory);
     }
+    if !part {
+        Task::clear_stillborn(directory)?;
+    }
     let output = OutputDir::begin(directory)?;
     if !part {
         Task::write(common.origin.words(), inputs, &output)?;

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 Writes into DIR: summary.json; hyperparameters.csv (every draw of gamma, the log variance of the coefficients); field.csv
-(group, feature, posterior mean and sd of each coefficient).
+(group, feature, posterior mean and sd of each coefficient); draws.zarr (all draws, for ArviZ); report.html.
 
 Examples:
   sshmc fit logistic --table credit/table.csv --group group --label y

@@ -8,6 +8,7 @@ mod logistic;
 mod sv;
 mod task;
 
+pub(crate) use bounds::check as check_bounds;
 pub(crate) use job::{Finished, Job, as_typed, numbered, open};
 pub(crate) use lgcp::{Lgcp, parse_levels};
 pub(crate) use task::Task;
@@ -25,11 +26,11 @@ pub(crate) enum Fit {
     /// A log-Gaussian Cox process: points in a window, or counts on a grid
     Lgcp(Box<lgcp::Lgcp>),
     /// Stochastic volatility: series of returns or prices
-    Sv(sv::Sv),
+    Sv(Box<sv::Sv>),
     /// Hierarchical logistic regression: labelled rows in groups
-    Logistic(logistic::Logistic),
+    Logistic(Box<logistic::Logistic>),
     /// Neal's funnel: no data, a posterior known in closed form
-    Funnel(funnel::Funnel),
+    Funnel(Box<funnel::Funnel>),
 }
 
 impl Fit {

@@ -73,6 +73,17 @@ impl Task {
         Ok(Some(task))
     }
 
+    /// Removes what is left of a run that was killed before it had written down what to do: there is nothing in it.
+    pub(crate) fn clear_stillborn(directory: &Path) -> Result<()> {
+        let partial = OutputDir::partial(directory)?;
+        if !partial.is_dir() || partial.join(STATE).join("task.json").exists() {
+            return Ok(());
+        }
+        // Refused if it belongs to a process that has just begun.
+        drop(OutputDir::reopen(directory)?);
+        fs::remove_dir_all(&partial).map_err(Error::io("remove", &partial))
+    }
+
     /// Writes the task down in a directory that holds its copies.
     pub(crate) fn write_into(&self, directory: &Path) -> Result<()> {
         let text = serde_json::to_vec_pretty(self)

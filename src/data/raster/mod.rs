@@ -4,7 +4,6 @@ mod npy;
 mod tiff;
 mod xyz;
 
-pub use npy::{read_npy, write_npy};
 pub use tiff::write_geotiff;
 
 use std::path::Path;

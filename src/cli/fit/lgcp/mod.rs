@@ -88,6 +88,8 @@ impl Lgcp {
         let lacking =
             (data.covariates.len() > MOST_COVARIATES).then_some("a mean with so many covariates");
         let chosen = self.common.device(4 * cells, lacking).map_err(Failure::preparing)?;
+        let size = [4 * cells, cells, 3 + data.covariates.len()];
+        self.common.check_size(size, &chosen).map_err(Failure::preparing)?;
         let options = LgcpOptions {
             mu: self.mu,
             kernel: self.kernel.into(),

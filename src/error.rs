@@ -33,6 +33,9 @@ pub enum Error {
     /// A GPU cannot be used, or no longer.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// The run was asked to stop; its state is kept.
+    #[error("stopped before the end")]
+    Stopped,
     /// The arithmetic cannot go on, for instance because no starting point has a finite density.
     #[error("{0}")]
     Numeric(String),

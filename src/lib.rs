@@ -57,11 +57,13 @@
 //! | [`baseline`] | transitions of other methods, to compare with |
 //! | [`draws`] | what chains record |
 //! | [`sample`] | transitions, warm-up, chains: [`sample::run`] |
+//! | [`checkpoint`] | states of chains in files, from which a run is resumed |
 //! | [`diagnose`] | R-hat, effective sample sizes, Monte Carlo errors |
 //! | [`report`] | summaries, tables, pictures |
 //! | [`simulate`] | data at known truths |
 
 pub mod baseline;
+pub mod checkpoint;
 pub mod coordinates;
 pub mod data;
 pub mod device;
@@ -77,6 +79,7 @@ pub mod prior;
 pub mod random;
 pub mod report;
 pub mod sample;
+mod shared;
 pub mod simulate;
 pub mod spatial;
 pub mod structure;

@@ -53,14 +53,15 @@ impl Demo {
         write_data(&data).map_err(Failure::preparing)?;
         let results = self.out.join("fit");
         let words = self.command(&data, &results);
-        let command = as_typed(["sshmc", "fit"].map(String::from).into_iter().chain(words.clone()));
+        let full: Vec<String> = std::iter::once("fit".to_owned()).chain(words.clone()).collect();
+        let command = as_typed(std::iter::once("sshmc".to_owned()).chain(full.clone()));
         let mut screen = Screen::open(self.quiet);
         screen.tell(&format!(
             "Where are the airports of the contiguous United States? The data are in {}. This demonstration runs\n\n  {command}\n\n",
             data.display()
         ))?;
         let mut fit = self.parse(&words)?;
-        fit.set_command(command);
+        fit.set_words(full);
         fit.run()?;
         let report = results.join("report.html");
         if !self.no_open && !self.quiet && std::io::stdout().is_terminal() {

@@ -1,7 +1,9 @@
 //! Tells failures the user can mend from those they cannot, and gives each its exit code.
 
+use super::interrupt::STOPPED;
 use sshmc::{DeviceError, Error};
 use std::fmt;
+use std::path::Path;
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -10,6 +12,8 @@ pub(crate) enum Failure {
     BadInput(String),
     /// Something else went wrong: exit code 1.
     Broken(String),
+    /// A run has stopped with its state kept: exit code 3.
+    Stopped(String),
 }
 
 impl Failure {
@@ -19,7 +23,7 @@ impl Failure {
         match error {
             Error::Input { .. } | Error::Io { .. } => Failure::BadInput(error.to_string()),
             Error::Device(device) => Failure::device(&device),
-            Error::Numeric(_) => Failure::Broken(error.to_string()),
+            Error::Numeric(_) | Error::Stopped => Failure::Broken(error.to_string()),
         }
     }
 
@@ -28,7 +32,9 @@ impl Failure {
         match error {
             Error::Input { .. } => Failure::BadInput(error.to_string()),
             Error::Device(device) => Failure::device(&device),
-            Error::Io { .. } | Error::Numeric(_) => Failure::Broken(error.to_string()),
+            Error::Io { .. } | Error::Numeric(_) | Error::Stopped => {
+                Failure::Broken(error.to_string())
+            }
         }
     }
 
@@ -55,11 +61,33 @@ impl Failure {
         Failure::Broken(format!("cannot write to standard output: {error}"))
     }
 
+    /// A failure of a run whose state is kept in the files of `directory`.
+    pub(crate) fn keeping(error: Error, directory: &Path) -> Self {
+        let directory = directory.display();
+        let go_on = format!("`sshmc resume {directory}` continues it");
+        match error {
+            Error::Stopped => Failure::Stopped(format!("the run is kept as it is; {go_on}")),
+            Error::Io { .. } => Failure::Stopped(format!(
+                "{error}; the run is kept as it was at its last checkpoint: free some space or mend this, then {go_on}"
+            )),
+            error => Failure::running(error),
+        }
+    }
+
+    /// What to call it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Failure::BadInput(_) | Failure::Broken(_) => "error",
+            Failure::Stopped(_) => "stopped",
+        }
+    }
+
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {
             Failure::BadInput(_) => 2,
             Failure::Broken(_) => 1,
+            Failure::Stopped(_) => STOPPED,
         }
     }
 }
@@ -67,7 +95,7 @@ impl Failure {
 impl fmt::Display for Failure {
     /// One line, whatever a file name contains.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Failure::BadInput(text) | Failure::Broken(text)) = self;
+        let (Failure::BadInput(text) | Failure::Broken(text) | Failure::Stopped(text)) = self;
         f.write_str(&text.replace(char::is_control, " "))
     }
 }
@@ -75,7 +103,6 @@ impl fmt::Display for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn a_file_is_the_users_to_mend_only_before_the_run() {

@@ -6,12 +6,14 @@ mod demo;
 mod devices;
 mod failure;
 mod fit;
+mod interrupt;
 mod map;
 mod options;
 mod paper;
 mod predict;
 mod progress;
 mod report;
+mod resume;
 mod screen;
 mod simulate;
 mod summary;
@@ -31,8 +33,8 @@ Examples:
   sshmc map events-fit --exceed 3x
   sshmc summary forest-fit
 
-Exit codes: 0 success; 2 the input or the command line cannot be used; 1 any other failure, such as a full disk.
-Errors are one line on standard error.";
+Exit codes: 0 success; 2 the input or the command line cannot be used; 3 a fit was stopped, by Ctrl-C, SIGTERM or a full disk,
+and can be continued by `sshmc resume DIR`; 1 any other failure. Errors are one line on standard error.";
 
 /// Samples large latent Gaussian fields with unknown hyperparameters by semi-separable Hamiltonian Monte Carlo.
 #[derive(Debug, Parser)]
@@ -49,6 +51,8 @@ enum Command {
     /// Fit a model to data
     #[command(subcommand)]
     Fit(fit::Fit),
+    /// Continue a fit that was stopped or killed
+    Resume(resume::Resume),
     /// Draw data from a model at values you choose
     #[command(subcommand)]
     Simulate(simulate::Simulate),
@@ -80,7 +84,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             // If standard error is gone there is nobody left to tell.
-            let _ = writeln!(std::io::stderr(), "error: {failure}");
+            let _ = writeln!(std::io::stderr(), "{}: {failure}", failure.kind());
             ExitCode::from(failure.code())
         }
     }
@@ -90,6 +94,7 @@ fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Demo(demo) => demo.run(),
         Command::Fit(fit) => fit.run(),
+        Command::Resume(resume) => resume.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Summary(summary) => summary.run(),
         Command::Report(report) => report.run(),

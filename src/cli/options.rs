@@ -6,9 +6,11 @@ use sshmc::sample::{self, CoordinateChoice, MassChoice, Settings};
 use sshmc::structure::Kernel;
 use sshmc::{Error, Result};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Bounds far beyond use, so that a slip of the finger is refused instead of filling the memory.
 const MOST_CHAINS: u64 = 1000;
+const MOST_OFFSET: u64 = 1_000_000_000;
 const MOST_TRANSITIONS: u64 = 100_000_000;
 const MOST_THREADS: u64 = 1024;
 const MOST_STEPS: u64 = 1_000_000;
@@ -19,6 +21,9 @@ pub(crate) struct Common {
     /// Chains to run
     #[arg(long, value_name = "N", default_value_t = 4, help_heading = "Sampling")]
     pub(crate) chains: u32,
+    /// Number of the first chain: chains 4 to 7 of a run are those of `--chain-offset 4`, to be joined by `sshmc merge`
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Sampling")]
+    pub(crate) chain_offset: u32,
     /// Transitions of each chain that tune the sampler and are thrown away
     #[arg(long, value_name = "N", default_value_t = 500, help_heading = "Sampling")]
     pub(crate) warmup: u32,
@@ -34,7 +39,7 @@ pub(crate) struct Common {
     /// Where to run: auto, cpu, gpu, or part of an adapter's name; `sshmc devices` lists what there is
     #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = "Sampling")]
     pub(crate) device: String,
-    /// How to sample
+    /// How to sample; only sshmc keeps checkpoints and can be resumed
     #[arg(long, value_enum, default_value_t = Method::Sshmc, help_heading = "Sampling")]
     pub(crate) method: Method,
     /// Coordinates of the latents
@@ -71,12 +76,40 @@ pub(crate) struct Common {
     /// Memory and disk for draws of the whole field, in MiB; more draws than fit are thinned [default: 256; on a GPU 1024 sites]
     #[arg(long, value_name = "MIB", help_heading = "Output")]
     pub(crate) keep_fields: Option<u32>,
+    /// Seconds between two checkpoints, from which `sshmc resume` continues a run that was stopped or killed
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, help_heading = "Output")]
+    pub(crate) checkpoint_interval: f64,
     /// Print nothing but errors
     #[arg(long, short, help_heading = "Output")]
     pub(crate) quiet: bool,
-    /// The command to write down, if it is not the one that was typed
+    /// Where the command comes from
     #[arg(skip)]
-    pub(crate) command: Option<String>,
+    pub(crate) origin: Origin,
+}
+
+/// Where the command of a fit comes from.
+#[derive(Debug, Default)]
+pub(crate) enum Origin {
+    /// The command line.
+    #[default]
+    Typed,
+    /// Another command, which stands for these words after `sshmc`.
+    Given(Vec<String>),
+    /// A run that goes on in a directory, and was begun by these words.
+    Resumed { directory: PathBuf, words: Vec<String> },
+}
+
+impl Origin {
+    /// The words after `sshmc`.
+    pub(crate) fn words(&self) -> Vec<String> {
+        match self {
+            Origin::Given(words) | Origin::Resumed { words, .. } => words.clone(),
+            Origin::Typed => {
+                let words = std::env::args_os().skip(1);
+                words.map(|word| word.to_string_lossy().into_owned()).collect()
+            }
+        }
+    }
 }
 
 /// The device a fit runs on, and a sentence about it if it was not named.
@@ -101,6 +134,13 @@ pub(crate) enum Method {
     RmhmcSoftabs,
     /// The No-U-Turn sampler
     Nuts,
+}
+
+impl Method {
+    /// Whether its runs keep checkpoints.
+    pub(crate) fn is_kept(self) -> bool {
+        matches!(self, Method::Sshmc)
+    }
 }
 
 impl From<Method> for sample::Method {
@@ -206,6 +246,7 @@ impl Common {
     pub(crate) fn settings(&self, device: Device) -> Result<Settings> {
         let settings = Settings {
             chains: self.chains,
+            first_chain: self.chain_offset,
             warmup: self.warmup,
             draws: self.draws,
             seed: self.seed,
@@ -231,6 +272,7 @@ impl Common {
         };
         settings.check()?;
         at_most("--chains", u64::from(self.chains), MOST_CHAINS)?;
+        at_most("--chain-offset", u64::from(self.chain_offset), MOST_OFFSET)?;
         at_most("--warmup", u64::from(self.warmup), MOST_TRANSITIONS)?;
         at_most("--draws", u64::from(self.draws), MOST_TRANSITIONS / u64::from(self.chains))?;
         at_most("--steps", u64::from(self.steps.unwrap_or(1)), MOST_STEPS)?;
@@ -241,7 +283,28 @@ impl Common {
 
     /// Where the results of a model go.
     pub(crate) fn directory(&self, model: &str) -> PathBuf {
-        self.out.clone().unwrap_or_else(|| Path::new("sshmc-out").join(model))
+        match &self.origin {
+            Origin::Resumed { directory, .. } => directory.clone(),
+            _ => self.out.clone().unwrap_or_else(|| Path::new("sshmc-out").join(model)),
+        }
+    }
+
+    /// The time between two checkpoints, checked.
+    pub(crate) fn interval(&self) -> Result<Duration> {
+        Duration::try_from_secs_f64(self.checkpoint_interval).map_err(|_| {
+            Error::input(
+                "--checkpoint-interval",
+                "a number of seconds, at least 0",
+                self.checkpoint_interval.to_string(),
+                "leave it out for 30 seconds",
+            )
+        })
+    }
+
+    /// Goes on with a run that was begun in a directory.
+    pub(crate) fn take_up(&mut self, words: &[String], directory: &Path, quiet: bool) {
+        self.quiet |= quiet;
+        self.origin = Origin::Resumed { directory: directory.to_path_buf(), words: words.to_vec() };
     }
 }
 

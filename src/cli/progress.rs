@@ -56,6 +56,10 @@ impl Bar {
 }
 
 impl Progress for Bar {
+    fn resumed(&self, _: u32, transitions: u32) {
+        self.bar.inc(u64::from(transitions));
+    }
+
     fn transition(&self, chain: u32, stage: Stage, info: &Info, values: &[f64]) {
         // A chain that failed elsewhere is reported there; the bar just goes on.
         if let Ok(mut state) = self.state.lock() {

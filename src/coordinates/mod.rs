@@ -19,16 +19,18 @@
 mod autoregression;
 mod generic;
 mod spectral;
+mod tally;
 
 use crate::error::Result;
 use crate::structure::{Information, Structure};
 use autoregression::AutoregressionChart;
 use generic::GenericChart;
+use serde::{Deserialize, Serialize};
 use spectral::SpectralChart;
 use std::sync::Arc;
 
 /// The variables in which latents are sampled.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Coordinates {
     /// The latents themselves.
     Centred,
@@ -37,6 +39,7 @@ pub enum Coordinates {
         /// K.
         information: Information,
         /// q, in the structure's basis; none means zero.
+        #[serde(with = "crate::shared::optional")]
         shift: Option<Arc<Vec<f64>>>,
     },
 }

@@ -8,11 +8,11 @@
 //! One pass scales z into the inverse transform, one scales the forward transform's result out of it.
 
 use super::Chart;
+use super::tally::{SMALLEST_SHARE, Slopes, Volume};
 use crate::error::Result;
-use crate::numeric::{inline, ln, vectorised};
+use crate::numeric::{inline, vectorised};
 use crate::structure::{
-    Eigenvalues, Factor, Information, Spectral, SpectralFactor, Torus, Transform, expand, fold,
-    variance,
+    Eigenvalues, Factor, Information, Spectral, SpectralFactor, Torus, Transform, fold, variance,
 };
 use std::sync::Arc;
 
@@ -27,15 +27,16 @@ pub(super) struct SpectralChart {
     s: Vec<f64>,
     /// e = Ts + z of the last forward pass.
     e: Vec<f64>,
-    /// ½Σ log(1 + κλ) and its derivatives.
-    volume: [f64; 3],
+    volume: Volume,
+    /// Σ log(1 + κλ), Σ(1 − a) and Σ(1 − a) S'/S of the last forward pass.
+    volume_sums: [f64; 3],
+    slopes: Slopes,
     rows: Rows,
 }
 
 /// Scratch for one row of the spectrum, spread over its degrees of freedom.
 struct Rows {
     root: Vec<f64>,
-    share: Vec<f64>,
     product: Vec<f64>,
     quarter: Vec<f64>,
     /// An edge row.
@@ -69,10 +70,11 @@ impl SpectralChart {
             shift,
             pulls,
             e: vec![0.0; torus.dim()],
-            volume: [0.0; 3],
+            volume: Volume::new(torus.half1()),
+            volume_sums: [0.0; 3],
+            slopes: Slopes::new(torus.half1()),
             rows: Rows {
                 root: wide(),
-                share: vec![1.0; 2 * torus.p1],
                 product: wide(),
                 quarter: vec![0.0; torus.half1()],
                 edges: vec![0.0; torus.p1],
@@ -103,53 +105,18 @@ impl SpectralChart {
     }
 }
 
-/// Σ log(1 + κλ), Σ(1 − a) and Σ(1 − a) S'/S over the degrees of freedom of a row of the quarter spectrum.
-#[inline(always)]
-fn volume(edge: bool, share: &[f64], slope: &[f64]) -> [f64; 3] {
-    let n = share.len();
-    let (inner, ends) = (1..n - 1, [0, n - 1]);
-    // Logarithms are dear: one for every four factors, none of which exceeds one.
-    let fours = inner.len() / 4;
-    let [p, q, r, t] = std::array::from_fn(|i| &share[1 + i * fours..1 + (i + 1) * fours]);
-    let rest = inner.start + 4 * fours..inner.end;
-    let logs = inline::sum_of([p, q, r, t], |[p, q, r, t]| ln(p * q * r * t))
-        + rest.map(|k| ln(share[k])).sum::<f64>();
-    let (a, d) = (&share[inner.clone()], &slope[inner]);
-    let sums =
-        [-logs, inline::sum_of([a], |[a]| 1.0 - a), inline::sum_of([a, d], |[a, d]| (1.0 - a) * d)];
-    let at_ends = [
-        ends.map(|k| -ln(share[k])),
-        ends.map(|k| 1.0 - share[k]),
-        ends.map(|k| (1.0 - share[k]) * slope[k]),
-    ];
-    let mirrored = if edge { 1.0 } else { 2.0 };
-    std::array::from_fn(|i| mirrored * (2.0 * sums[i] + at_ends[i][0] + at_ends[i][1]))
-}
-
-/// Spreads T, and a where it is not one everywhere, over the degrees of freedom of a row.
-#[inline(always)]
-fn spread(factor: &SpectralFactor, k2: usize, root: &mut [f64], share: &mut [f64]) {
-    let torus = factor.torus();
-    let (edge, width) = (torus.is_edge(k2), torus.half1());
-    let quarter = k2 * width..(k2 + 1) * width;
-    expand(edge, &factor.root[quarter.clone()], root);
-    if factor.kappa() > 0.0 {
-        expand(edge, &factor.share[quarter], share);
-    }
-}
-
-/// e = Ts + z (s may be empty) and x = norm × Te; returns Σ a e².
+/// e = Ts + z (s may be empty) and x = norm × Te; returns Σ a e² with a = 1 − κT².
 #[inline(always)]
 fn scale_in(
     z: &[f64],
     s: &[f64],
-    (root, share): (&[f64], &[f64]),
-    norm: f64,
+    root: &[f64],
+    (norm, kappa): (f64, f64),
     e: &mut [f64],
     x: &mut [f64],
 ) -> f64 {
     let n = z.len();
-    let (root, share, e, x) = (&root[..n], &share[..n], &mut e[..n], &mut x[..n]);
+    let (root, e, x) = (&root[..n], &mut e[..n], &mut x[..n]);
     if s.is_empty() {
         e.copy_from_slice(z);
     } else {
@@ -161,25 +128,26 @@ fn scale_in(
     for i in 0..n {
         x[i] = norm * (root[i] * e[i]);
     }
-    inline::sum_of([share, e], |[a, e]| a * e * e)
+    let weight = kappa / (norm * norm);
+    inline::sum_of([e, x], |[e, x]| e * e - weight * (x * x))
 }
 
-/// y = T(norm × g) + a e, and P = y(e + Ts) − e², where Ts = e − z.
+/// y = T(norm × g) + a e, and P = y(e + Ts) − e², where Ts = e − z and a = 1 − κT².
 #[inline(always)]
 fn scale_out(
     z: &[f64],
     g: &[f64],
-    (root, share): (&[f64], &[f64]),
-    norm: f64,
+    root: &[f64],
+    (norm, kappa): (f64, f64),
     e: &[f64],
     y: &mut [f64],
     p: &mut [f64],
 ) {
     let n = y.len();
-    let (z, g, e, p) = (&z[..n], &g[..n], &e[..n], &mut p[..n]);
-    let (root, share) = (&root[..n], &share[..n]);
+    let (z, g, e, p, root) = (&z[..n], &g[..n], &e[..n], &mut p[..n], &root[..n]);
     for i in 0..n {
-        let gradient = root[i] * (norm * g[i]) + share[i] * e[i];
+        let t = root[i];
+        let gradient = t * (norm * g[i]) + (1.0 - kappa * (t * t)) * e[i];
         y[i] = gradient;
         p[i] = gradient * (2.0 * e[i] - z[i]) - e[i] * e[i];
     }
@@ -203,48 +171,47 @@ impl SpectralChart {
         let positive = self.factor.set_row(at, variance, k2);
         if self.factor.kappa() > 0.0 {
             let row = k2 * torus.half1()..(k2 + 1) * torus.half1();
-            let sums = volume(edge, &self.factor.share[row.clone()], &self.factor.slope[row]);
-            self.volume.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+            self.volume.add(edge, &self.factor.share[row.clone()], &self.factor.slope[row]);
         }
         let s = if self.s.is_empty() { &[][..] } else { &self.s[range.clone()] };
         let (z, e) = (&z[range.clone()], &mut self.e[range]);
-        let Rows { root, share, product, .. } = &mut self.rows;
-        let (root, share) = (&mut root[..n], &mut share[..n]);
-        spread(&self.factor, k2, root, share);
-        let quadratic = if edge {
-            let quadratic = scale_in(z, s, (root, share), 1.0, e, &mut product[..n]);
-            self.transform.load_row(k2, &product[..n]);
-            quadratic
-        } else {
-            let norm = self.transform.spectrum_norm();
-            scale_in(z, s, (root, share), norm, e, self.transform.parts(k2))
+        let Rows { root, product, .. } = &mut self.rows;
+        let (root, product) = (&mut root[..n], &mut product[..n]);
+        self.factor.write_roots(k2, root);
+        let (norm, x) = match edge {
+            true => (1.0, &mut *product),
+            false => (self.transform.spectrum_norm(), self.transform.parts(k2)),
         };
+        let quadratic = scale_in(z, s, root, (norm, self.factor.kappa()), e, x);
+        if edge {
+            self.transform.load_row(k2, product);
+        }
         (positive, quadratic)
     }
 
-    /// Scales row k₂ out of the spectrum into `by_z` and returns Σ a P and Σ a P S'/S.
+    /// Scales row k₂ out of the spectrum into `by_z` and adds to Σ a P and Σ a P S'/S.
     #[inline(always)]
-    fn backward_row(&mut self, k2: usize, z: &[f64], by_z: &mut [f64]) -> (f64, f64) {
+    fn backward_row(&mut self, k2: usize, z: &[f64], by_z: &mut [f64]) {
         let torus = self.torus();
         let edge = torus.is_edge(k2);
         let range = torus.row(k2);
         let n = range.len();
         let (z, e, y) = (&z[range.clone()], &self.e[range.clone()], &mut by_z[range]);
-        let Rows { root, share, product, quarter, edges } = &mut self.rows;
-        let (root, share, product) = (&mut root[..n], &mut share[..n], &mut product[..n]);
-        spread(&self.factor, k2, root, share);
-        if edge {
-            self.transform.store_row(k2, edges);
-            scale_out(z, edges, (root, share), 1.0, e, y, product);
-        } else {
-            let norm = self.transform.analysis_norm();
-            scale_out(z, self.transform.parts(k2), (root, share), norm, e, y, product);
-        }
+        let Rows { root, product, quarter, edges } = &mut self.rows;
+        let (root, product) = (&mut root[..n], &mut product[..n]);
+        self.factor.write_roots(k2, root);
+        let kappa = self.factor.kappa();
+        let (norm, g) = match edge {
+            true => {
+                self.transform.store_row(k2, edges);
+                (1.0, &edges[..])
+            }
+            false => (self.transform.analysis_norm(), &*self.transform.parts(k2)),
+        };
+        scale_out(z, g, root, (norm, kappa), e, y, product);
         fold(edge, product, quarter);
         let row = k2 * torus.half1()..(k2 + 1) * torus.half1();
-        let (a, slope) = (&self.factor.share[row.clone()], &self.factor.slope[row]);
-        quarter.iter_mut().zip(a).for_each(|(q, a)| *q *= a);
-        (inline::sum(quarter), inline::dot(quarter, slope))
+        self.slopes.add(quarter, &self.factor.share[row.clone()], &self.factor.slope[row]);
     }
 
     /// The part of ∂U/∂c that comes through u: −(T y)'κZ.
@@ -259,8 +226,7 @@ impl SpectralChart {
                     break;
                 }
                 let root = &mut self.rows.root[..range.len()];
-                let width = torus.half1();
-                expand(torus.is_edge(k2), &self.factor.root[k2 * width..(k2 + 1) * width], root);
+                self.factor.write_roots(k2, root);
                 let (y, pull) = (&by_z[range.start..end], &pull[range.start..end]);
                 let root = &root[..y.len()];
                 *by_c -= inline::sum_of([y, root, pull], |[y, t, pull]| y * t * pull);
@@ -274,8 +240,12 @@ impl Chart for SpectralChart {
         let table = self.factor.table().clone();
         let Some(at) = table.at(self.factor.log_range(w)) else { return f64::INFINITY };
         let variance = variance(w);
+        // No eigenvalue of a correlation exceeds the number of cells.
+        if self.factor.kappa() * variance * self.torus().dim() as f64 > 1.0 / SMALLEST_SHARE {
+            return f64::INFINITY;
+        }
         self.set_shift(c);
-        self.volume = [0.0; 3];
+        self.volume.clear();
         let (mut positive, mut quadratic) = (variance.is_finite(), 0.0);
         for k2 in 0..self.torus().half2() {
             let (row_positive, row_quadratic) = vectorised(
@@ -289,7 +259,11 @@ impl Chart for SpectralChart {
             return f64::INFINITY;
         }
         self.transform.synthesise(sites);
-        0.5 * (quadratic + self.volume[0])
+        self.volume_sums = vectorised(
+            #[inline(always)]
+            || self.volume.sums(),
+        );
+        0.5 * (quadratic + self.volume_sums[0])
     }
 
     fn backward(
@@ -301,16 +275,16 @@ impl Chart for SpectralChart {
         by_c: &mut [f64],
     ) {
         self.transform.analyse(g);
-        by_w[0] = self.volume[1];
-        by_w[1] = 0.5 * self.volume[2];
+        self.slopes.clear();
         for k2 in 0..self.torus().half2() {
-            let (by_sigma, by_range) = vectorised(
+            vectorised(
                 #[inline(always)]
                 || self.backward_row(k2, z, by_z),
             );
-            by_w[0] += by_sigma;
-            by_w[1] += 0.5 * by_range;
         }
+        let [by_sigma, by_range] = self.slopes.sums();
+        by_w[0] = self.volume_sums[1] + by_sigma;
+        by_w[1] = 0.5 * (self.volume_sums[2] + by_range);
         self.pull_back(by_z, by_c);
     }
 

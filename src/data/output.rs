@@ -1,7 +1,10 @@
 //! Writes a directory of results so that nothing half-written ever stands under its final name.
 //!
-//! Files go into a hidden sibling, which [`OutputDir::commit`] renames into place. A run that fails leaves what was
+//! Files go into a sibling, which [`OutputDir::commit`] renames into place. A run that fails leaves what was
 //! there before untouched. Whether that can work is tried when the directory is created, before hours of sampling.
+//!
+//! The sibling is hidden and goes when the run does, or, for a run that can be resumed, is `DIR.partial` and stays until the run
+//! has ended; a lock in it tells a run that goes on from one that was killed.
 //!
 //! A directory is replaced only if nothing in it is the user's: it is empty, or it holds the results of an earlier run
 //! and every entry in it is listed in the file `.sshmc-files`, which each commit writes.
@@ -15,11 +18,14 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// One of these marks a directory as ours: the results of a fit, of a simulation, or data that come with the program.
-const MARKS: [&str; 3] = ["summary.json", "truth.json", "source.md"];
+/// One of these marks a directory as ours: the results of a fit or of several, of a simulation, or data that come with the program.
+const MARKS: [&str; 4] = ["summary.json", "truth.json", "source.md", "series.csv"];
 
 /// The names of the entries that a run wrote, one per line.
 const LISTING: &str = ".sshmc-files";
+
+/// Locked by the process that writes a directory.
+const LOCK: &str = "lock";
 
 /// How many runs may be writing, or have been killed while writing, the same directory under one process id.
 const ATTEMPTS: u32 = 1000;
@@ -32,11 +38,78 @@ pub struct OutputDir {
     /// Where an earlier directory goes while the new one takes its place.
     aside: PathBuf,
     settled: bool,
+    /// Held while a run that can be resumed goes on.
+    lock: Option<File>,
 }
 
 impl OutputDir {
     /// Prepares to write a directory and makes sure that it will be possible to put it in place.
     pub fn create(path: &Path) -> Result<Self> {
+        let (target, parent, name) = Self::locate(path)?;
+        let staging = create_sibling(&parent, &name)?;
+        Self::prepare(target, staging, None)
+    }
+
+    /// The same for a run that can be resumed: it is written in `DIR.partial`, which must not be there.
+    pub fn begin(path: &Path) -> Result<Self> {
+        let (target, parent, name) = Self::locate(path)?;
+        let staging = parent.join(format!("{name}.partial"));
+        match fs::create_dir(&staging) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                take_lock(&staging)?;
+                let got = "an unfinished one";
+                let remedy = format!(
+                    "continue it by `sshmc resume {}`, or remove that directory to begin again",
+                    path.display()
+                );
+                return Err(refuse(&staging, "no earlier run", got, &remedy));
+            }
+            Err(error) => return Err(Error::io("create", &staging)(error)),
+        }
+        let lock = take_lock(&staging)?;
+        Self::prepare(target, staging, Some(lock))
+    }
+
+    /// Goes on with a directory that [`Self::begin`] began; whatever happens it is not removed.
+    pub fn reopen(path: &Path) -> Result<Self> {
+        let (target, parent, name) = Self::locate(path)?;
+        let staging = parent.join(format!("{name}.partial"));
+        let lock = take_lock(&staging)?;
+        let mut output = Self::prepare(target, staging, Some(lock))?;
+        output.keep();
+        Ok(output)
+    }
+
+    /// Where a run that can be resumed is written until it has ended.
+    pub fn partial(path: &Path) -> Result<PathBuf> {
+        let (_, parent, name) = Self::name(path)?;
+        Ok(parent.join(format!("{name}.partial")))
+    }
+
+    fn prepare(target: PathBuf, staging: PathBuf, lock: Option<File>) -> Result<Self> {
+        let name = target.file_name().map(|name| name.to_string_lossy().into_owned());
+        let aside = format!(".{}-{}.old", name.unwrap_or_default(), std::process::id());
+        let output =
+            Self { aside: target.with_file_name(aside), target, staging, settled: false, lock };
+        output.try_out()?;
+        Ok(output)
+    }
+
+    /// Keeps what was written even if it is not committed.
+    pub fn keep(&mut self) {
+        self.settled = true;
+    }
+
+    /// The final name, its parent directory, which is created, and its last part.
+    fn locate(path: &Path) -> Result<(PathBuf, PathBuf, String)> {
+        let (target, parent, name) = Self::name(path)?;
+        refuse_foreign(&target)?;
+        fs::create_dir_all(&parent).map_err(Error::io("create", &parent))?;
+        Ok((target, parent, name))
+    }
+
+    fn name(path: &Path) -> Result<(PathBuf, PathBuf, String)> {
         // Links are resolved so that the directory they lead to is replaced and not the link.
         let target = if path.exists() {
             path.canonicalize().map_err(Error::io("find", path))?
@@ -47,17 +120,11 @@ impl OutputDir {
             let remedy = "name a directory that may be created, such as results/run1";
             return Err(refuse(path, "a directory with a name", "none", remedy));
         };
-        refuse_foreign(&target)?;
         let parent = match target.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+            _ => PathBuf::from("."),
         };
-        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
-        let staging = create_sibling(parent, &name)?;
-        let aside = staging.with_extension("old");
-        let output = OutputDir { target, staging, aside, settled: false };
-        output.try_out()?;
-        Ok(output)
+        Ok((target, parent, name))
     }
 
     /// Writes a file and, if there is a directory to be replaced, moves it away and back: a mount point or a
@@ -153,6 +220,10 @@ impl OutputDir {
     }
 
     fn replace(&self) -> Result<()> {
+        if self.lock.is_some() {
+            let lock = self.staging.join(LOCK);
+            fs::remove_file(&lock).map_err(Error::io("remove", &lock))?;
+        }
         let listing = self.staging.join(LISTING);
         let names: String =
             entries(&self.staging)?.iter().map(|name| format!("{name}\n")).collect();
@@ -180,7 +251,8 @@ impl OutputDir {
 
 impl Drop for OutputDir {
     fn drop(&mut self) {
-        if !self.settled {
+        // A panic says nothing about the work so far.
+        if !self.settled && !std::thread::panicking() {
             // Nothing can be reported from here, and nothing is lost if it stays.
             let _ = fs::remove_dir_all(&self.staging);
         }
@@ -218,6 +290,21 @@ fn list(directory: &Path, name: &str) -> Result<()> {
 
 fn refuse(path: &Path, expected: &str, got: impl Into<String>, remedy: &str) -> Error {
     Error::input(path.display().to_string(), expected, got, remedy)
+}
+
+/// Takes the lock of a directory that is being written; refuses if another process has it.
+fn take_lock(staging: &Path) -> Result<File> {
+    let path = staging.join(LOCK);
+    let file = File::options().create(true).append(true).open(&path);
+    let file = file.map_err(Error::io("open", &path))?;
+    match fs4::FileExt::try_lock(&file) {
+        Ok(()) => Ok(file),
+        Err(fs4::TryLockError::WouldBlock) => {
+            let remedy = "wait for it, or name another directory";
+            Err(refuse(staging, "no other process at work there", "one that is running", remedy))
+        }
+        Err(fs4::TryLockError::Error(error)) => Err(Error::io("lock", &path)(error)),
+    }
 }
 
 /// Creates a hidden directory beside the target that no other run is using.
@@ -368,6 +455,26 @@ mod tests {
         assert!(message.contains(&staging.display().to_string()), "{message}");
         assert!(staging.join("summary.json").exists());
         assert_eq!(fs::read_to_string(&target).unwrap(), "in the way");
+    }
+
+    #[test]
+    fn a_run_that_can_be_resumed_stays_and_is_nobody_elses() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("run");
+        let mut output = OutputDir::begin(&target).unwrap();
+        output.write_text("summary.json", "{}").unwrap();
+        let refused = |error: Error| error.to_string();
+        assert!(refused(OutputDir::begin(&target).unwrap_err()).contains("one that is running"));
+        assert!(refused(OutputDir::reopen(&target).unwrap_err()).contains("one that is running"));
+        output.keep();
+        drop(output);
+        assert!(refused(OutputDir::begin(&target).unwrap_err()).contains("sshmc resume"));
+        let output = OutputDir::reopen(&target).unwrap();
+        output.commit().unwrap();
+        assert_eq!(names(&target), [".sshmc-files", "summary.json"]);
+        assert_eq!(names(directory.path()), ["run"]);
+        drop(OutputDir::begin(&target).unwrap());
+        assert_eq!(names(directory.path()), ["run"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Runs latents on the host in f64: complete on its own, and the reference for other devices.
 
-use super::{Flow, Latents};
+use super::{Flow, LatentState, Latents};
 use crate::coordinates::Coordinates;
 use crate::draws::FieldDraws;
 use crate::error::Result;
@@ -250,6 +250,34 @@ impl Latents for CpuLatents {
 
     fn predictor(&mut self, chain: usize, out: &mut [f64]) {
         out.copy_from_slice(&self.chains[chain].predictor);
+    }
+
+    fn snapshot(&mut self, chain: usize) -> Result<LatentState> {
+        let chain = &mut self.chains[chain];
+        chain.keep_reported();
+        Ok(LatentState {
+            coordinates: chain.target.coordinates().clone(),
+            tilt: chain.target.tilt().cloned(),
+            z: chain.z.clone(),
+            by_z: chain.by_z.clone(),
+            field: chain.field.clone(),
+            predictor: chain.predictor.clone(),
+            gradients: chain.target.evaluations(),
+            kept: None,
+        })
+    }
+
+    fn restore(&mut self, chain: usize, state: &LatentState, _phi: &[f64]) -> Result<()> {
+        let chain = &mut self.chains[chain];
+        chain.target.restore(&state.coordinates, state.tilt.clone(), state.gradients)?;
+        let structure = chain.target.model().structure();
+        chain.mass = LatentMass::new(structure, &chain.kind, &state.coordinates)?;
+        chain.z.copy_from_slice(&state.z);
+        chain.by_z.copy_from_slice(&state.by_z);
+        chain.field.copy_from_slice(&state.field);
+        chain.predictor.copy_from_slice(&state.predictor);
+        chain.current = false;
+        Ok(())
     }
 
     fn record(&mut self, draws: &mut [FieldDraws]) {

@@ -9,13 +9,15 @@
 mod choice;
 mod cpu;
 pub mod gpu;
+mod state;
 
 pub use choice::Device;
 pub use cpu::CpuLatents;
+pub use state::{DeviceSums, LatentState};
 
 use crate::coordinates::Coordinates;
 use crate::draws::FieldDraws;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The exact flow that moves the latents between two kicks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +143,19 @@ pub trait Latents: Send {
             self.field(chain, &mut field);
             draws.record(&field);
         }
+    }
+
+    /// Hands over what of the records the device has kept so far, except moments.
+    fn deliver(&mut self, _draws: &mut [FieldDraws]) {}
+
+    /// A chain's complete state between two transitions.
+    fn snapshot(&mut self, _chain: usize) -> Result<LatentState> {
+        Err(Error::Numeric("this device does not hand its latents over".into()))
+    }
+
+    /// Puts a chain, whose hyperparameters are φ, into such a state: from there it goes on with the same bits.
+    fn restore(&mut self, _chain: usize, _state: &LatentState, _phi: &[f64]) -> Result<()> {
+        Err(Error::Numeric("this device does not take latents over".into()))
     }
 
     /// Completes the records.

@@ -1,7 +1,9 @@
 //! Follows the exponential of a field, such as the intensity of a Cox process, over every draw.
 
+use serde::{Deserialize, Serialize};
+
 /// Running moments of e^x at every site and how often it exceeded each level.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Exponential {
     count: u64,
     mean: Vec<f64>,

@@ -6,6 +6,7 @@
 //! draws spread evenly over the run, for pictures and predictions.
 
 use super::exponential::Exponential;
+use serde::{Deserialize, Serialize};
 
 /// Which sites' draws are kept.
 #[derive(Clone, Debug)]
@@ -43,7 +44,7 @@ impl FieldPlan {
 }
 
 /// One chain's field.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FieldDraws {
     count: u64,
     mean: Vec<f64>,
@@ -71,6 +72,14 @@ impl FieldDraws {
             whole: Vec::with_capacity(plan.every.map_or(0, |n| plan.sites * draws.div_ceil(n))),
             exponential: plan.levels.as_ref().map(|l| Exponential::new(plan.sites, l)),
         }
+    }
+
+    /// Makes room for `draws` draws in all.
+    pub(crate) fn make_room(&mut self, draws: usize) {
+        let kept = draws * self.kept.len();
+        self.draws.reserve_exact(kept.saturating_sub(self.draws.len()));
+        let whole = self.every.map_or(0, |every| self.mean.len() * draws.div_ceil(every));
+        self.whole.reserve_exact(whole.saturating_sub(self.whole.len()));
     }
 
     /// Adds a draw.

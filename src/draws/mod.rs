@@ -6,8 +6,10 @@ mod field;
 pub use exponential::Exponential;
 pub use field::{FieldDraws, FieldPlan, pooled};
 
+use serde::{Deserialize, Serialize};
+
 /// Everything one chain recorded after warm-up.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChainDraws {
     /// The chain's number.
     pub chain: u32,
@@ -53,5 +55,21 @@ impl ChainDraws {
             warmup_seconds: 0.0,
             seconds: 0.0,
         }
+    }
+
+    /// Makes room for `draws` draws in all, so that recording asks for no memory.
+    pub(crate) fn make_room(&mut self, draws: usize) {
+        let more = draws.saturating_sub(self.energy.len());
+        self.parameters.iter_mut().for_each(|values| values.reserve_exact(more));
+        self.energy.reserve_exact(more);
+        self.acceptance.reserve_exact(more);
+        self.steps.reserve_exact(more);
+        self.divergent.reserve_exact(more);
+        self.field.make_room(draws);
+    }
+
+    /// Takes the field out and leaves an empty one.
+    pub(crate) fn take_field(&mut self, plan: &FieldPlan) -> FieldDraws {
+        std::mem::replace(&mut self.field, FieldDraws::new(plan, 0))
     }
 }

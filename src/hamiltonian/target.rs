@@ -164,6 +164,25 @@ impl Target {
         Ok(())
     }
 
+    /// How z follows φ, if that was learnt.
+    pub fn tilt(&self) -> Option<&Tilt> {
+        self.tilt.as_ref()
+    }
+
+    /// Takes up coordinates, a tilt and a count of evaluations as they were in another target of the same model.
+    pub fn restore(
+        &mut self,
+        coordinates: &Coordinates,
+        tilt: Option<Tilt>,
+        evaluations: u64,
+    ) -> Result<()> {
+        self.chart = chart(self.model.structure(), &self.columns, coordinates)?;
+        self.coordinates = coordinates.clone();
+        self.tilt = tilt;
+        self.evaluations = evaluations;
+        Ok(())
+    }
+
     /// Puts the latents at u (in the structure's basis) by choosing z; false outside the model.
     pub fn place(&mut self, phi: &[f64], u: &[f64], z: &mut [f64]) -> bool {
         self.move_to(phi);

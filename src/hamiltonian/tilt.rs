@@ -6,9 +6,10 @@
 //! gradients solve with products of the Hessian from differences of gradients: no model needs a second derivative.
 
 use crate::numeric::{axpy, dot, squared_norm};
+use serde::{Deserialize, Serialize};
 
 /// z = ζ + Σ (φ_k − centre_k) directions_k.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tilt {
     centre: Vec<f64>,
     directions: Vec<Vec<f64>>,

@@ -1,9 +1,10 @@
 //! Standardises hyperparameters: φ = centre + L ψ, with L L' their covariance as far as it is known.
 
 use nalgebra::{DMatrix, DVector};
+use serde::{Deserialize, Serialize};
 
 /// A constant dense metric for the hyperparameters; their mass is (L L')⁻¹.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HyperMetric {
     centre: DVector<f64>,
     root: DMatrix<f64>,

@@ -6,7 +6,7 @@
 
 use super::{Curvature, Likelihood, SiteTwin, check, check_length, exponentials};
 use crate::error::Result;
-use crate::numeric::{inline, vectorised};
+use crate::numeric::{exp, inline, vectorised};
 
 /// Poisson counts with log link and known exposures.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,27 +56,45 @@ impl PoissonLog {
     }
 }
 
+/// Sites in a block: their numbers fit into the nearest cache.
+const BLOCK: usize = 512;
+
+/// −log p and its gradient in the predictor.
+#[inline(always)]
+fn misfit(eta: &[f64], counts: &[f64], exposure: &[f64], gradient: &mut [f64]) -> f64 {
+    let n = eta.len();
+    let (counts, exposure, gradient) = (&counts[..n], &exposure[..n], &mut gradient[..n]);
+    for i in 0..n {
+        gradient[i] = exp(eta[i]);
+    }
+    // Selected, not multiplied by zero: an unobserved cell may have wandered to where e^η overflows.
+    let total = inline::sum_of([gradient, eta, counts, exposure], |[e, eta, y, a]| {
+        if a > 0.0 { a * e - y * eta } else { 0.0 }
+    });
+    for i in 0..n {
+        gradient[i] = if exposure[i] > 0.0 { exposure[i] * gradient[i] - counts[i] } else { 0.0 };
+    }
+    total
+}
+
 impl Likelihood for PoissonLog {
     fn sites(&self) -> usize {
         self.counts.len()
     }
 
     fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
-        exponentials(1.0, eta, gradient);
-        let (counts, exposure) = (&self.counts[..], &self.exposure[..]);
-        vectorised(
-            #[inline(always)]
-            || {
-                // Selected, not multiplied by zero: an unobserved cell may have wandered to where e^η overflows.
-                let total = inline::sum_of([gradient, eta, counts, exposure], |[e, eta, y, a]| {
-                    if a > 0.0 { a * e - y * eta } else { 0.0 }
-                });
-                for ((gradient, y), &a) in gradient.iter_mut().zip(counts).zip(exposure) {
-                    *gradient = if a > 0.0 { a * *gradient - y } else { 0.0 };
-                }
-                total
-            },
-        )
+        // Block by block, so that what one loop leaves is still at hand for the next.
+        let blocks = gradient.chunks_mut(BLOCK).zip(eta.chunks(BLOCK));
+        let data = self.counts.chunks(BLOCK).zip(self.exposure.chunks(BLOCK));
+        blocks
+            .zip(data)
+            .map(|((gradient, eta), (counts, exposure))| {
+                vectorised(
+                    #[inline(always)]
+                    || misfit(eta, counts, exposure, gradient),
+                )
+            })
+            .sum()
     }
 
     fn twin(&self) -> Option<SiteTwin> {

@@ -10,13 +10,14 @@ use crate::device::Device;
 use crate::error::Result;
 use crate::hamiltonian::{LatentMass, MassKind, Target};
 use crate::model::Model;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Transitions of a run that are audited.
 const AUDITS: u32 = 8;
 
 /// What an audit found.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyAudit {
     /// Transitions that were recomputed.
     pub transitions: u32,
@@ -102,9 +103,14 @@ impl Auditor {
         Ok(Some(energy + 0.5 * p.iter().map(|p| p * p).sum::<f64>()))
     }
 
-    /// What was found.
-    pub(crate) fn finish(self) -> Option<EnergyAudit> {
+    /// What was found so far.
+    pub(crate) fn found(&self) -> Option<EnergyAudit> {
         self.found
+    }
+
+    /// Goes on from what was found before.
+    pub(crate) fn go_on(&mut self, found: Option<EnergyAudit>) {
+        self.found = found;
     }
 }
 

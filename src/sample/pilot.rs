@@ -8,9 +8,11 @@
 
 use super::run::Plan;
 use super::settings::Settings;
+use super::state::{Keeper, Stops};
 use crate::error::Result;
 use crate::model::Model;
 use crate::structure::{Spectral, Structure};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Grids with fewer cells are fast as they are.
@@ -28,23 +30,48 @@ const DRAWS: u32 = 60;
 const DEVIATIONS: f64 = 4.0;
 const LEAST_DEVIATION: f64 = 0.05;
 
+/// What a pilot run found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PilotResult {
+    /// Margin of the torus as a share of the window's longer side; none if the torus stays as it is.
+    margin: Option<f64>,
+    /// The longest range it makes likely.
+    longest: f64,
+    /// Latent gradients it took.
+    cost: u64,
+}
+
 /// The model in the torus it needs, and the latent gradients it took to find out.
-pub(super) fn settle_torus(model: &Arc<Model>) -> Result<(Arc<Model>, u64)> {
+pub(super) fn settle_torus(model: &Arc<Model>, keeper: &dyn Keeper) -> Result<(Arc<Model>, u64)> {
     let Structure::Spectral(spectral) = model.structure() else { return Ok((model.clone(), 0)) };
     if spectral.torus().sites() < SMALLEST || !spectral.can_shrink() {
         return Ok((model.clone(), 0));
     }
+    let result = match keeper.recall_pilot()? {
+        Some(result) => result,
+        None => {
+            let result = pilot(model, spectral, keeper)?;
+            keeper.keep_pilot(&result)?;
+            result
+        }
+    };
+    let settled = match result.margin {
+        Some(margin) => Arc::new(re_embed(model, spectral.with_margin(margin), result.longest)),
+        None => model.clone(),
+    };
+    Ok((settled, result.cost))
+}
+
+/// Runs the pilot.
+fn pilot(model: &Arc<Model>, spectral: &Spectral, keeper: &dyn Keeper) -> Result<PilotResult> {
     let settings = Settings { chains: 1, warmup: WARMUP, draws: DRAWS, ..Settings::default() };
     // Half a side of margin is enough to see whether the range is short.
     let rough = Arc::new(model.embedded_in(spectral.with_margin(0.5)));
-    let (pilots, _) = Plan::new(&rough, &settings)?.batch(&[PILOT], &())?;
+    let (pilots, _) = Plan::new(&rough, &settings)?.batch(&[PILOT], &(), &Stops(keeper))?;
     let pilot = &pilots[0];
     let cost = pilot.warmup_gradients + pilot.gradients;
     let longest = likely(&pilot.parameters[1]);
-    Ok(match shrink(spectral, longest) {
-        Some(smaller) => (Arc::new(re_embed(model, smaller, longest)), cost),
-        None => (model.clone(), cost),
-    })
+    Ok(PilotResult { margin: shrink(spectral, longest), longest, cost })
 }
 
 /// The longest range the draws make likely.
@@ -55,13 +82,15 @@ fn likely(ranges: &[f64]) -> f64 {
     (mean + DEVIATIONS * variance.sqrt().max(LEAST_DEVIATION)).exp()
 }
 
-/// The smallest torus that is good enough up to `longest`, if it is worth it.
-fn shrink(spectral: &Spectral, longest: f64) -> Option<Spectral> {
+/// The margin of the smallest torus that is good enough up to `longest`, if it is worth it.
+fn shrink(spectral: &Spectral, longest: f64) -> Option<f64> {
     let now = spectral.torus().dim() as f64;
     (1..20)
-        .map(|step| spectral.with_margin(0.05 * f64::from(step)))
-        .take_while(|smaller| (smaller.torus().dim() as f64) < WORTHWHILE * now)
-        .find(|smaller| smaller.window_error(longest) <= TOLERANCE)
+        .map(|step| 0.05 * f64::from(step))
+        .map(|margin| (margin, spectral.with_margin(margin)))
+        .take_while(|(_, smaller)| (smaller.torus().dim() as f64) < WORTHWHILE * now)
+        .find(|(_, smaller)| smaller.window_error(longest) <= TOLERANCE)
+        .map(|(margin, _)| margin)
 }
 
 fn re_embed(model: &Model, smaller: Spectral, longest: f64) -> Model {
@@ -85,7 +114,7 @@ mod tests {
     fn short_ranges_get_a_margin_and_long_ones_keep_the_torus() {
         let open = (0.0, f64::INFINITY);
         let field = Spectral::new(64, 64, 1.0 / 64.0, Kernel::Exponential, open).unwrap();
-        let small = shrink(&field, 0.04).unwrap();
+        let small = field.with_margin(shrink(&field, 0.04).unwrap());
         assert!(small.torus().p1 < 96, "{:?}", small.torus());
         assert!(small.window_error(0.04) <= TOLERANCE);
         let smaller = field.with_margin(0.5 * (small.torus().p1 as f64 / 64.0 - 1.0));

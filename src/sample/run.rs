@@ -1,14 +1,16 @@
 //! Runs all chains of a fit and gathers what they recorded: on the CPU each on its own thread, on a GPU all in lockstep.
 
-use super::audit::{Auditor, EnergyAudit};
+use super::audit::EnergyAudit;
+use super::batch::{Batch, Record};
 use super::information::{Share, information};
 use super::pilot::settle_torus;
 use super::settings::{CoordinateChoice, MassChoice, Method, Settings};
 use super::start::start;
+use super::state::{ChainState, Keeper};
 use super::transition::{Info, Kernel, Tuning};
-use super::warmup::{Adapter, Goals};
+use super::warmup::Goals;
 use crate::coordinates::Coordinates;
-use crate::draws::{ChainDraws, FieldDraws, FieldPlan};
+use crate::draws::{ChainDraws, FieldPlan};
 use crate::error::{Error, Result};
 use crate::hamiltonian::{LatentMass, MassKind};
 use crate::integrate::{HyperMetric, Integrator, System};
@@ -16,7 +18,6 @@ use crate::model::Model;
 use crate::structure::{Information, Sides, Structure};
 use rayon::prelude::*;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Where a chain is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,9 @@ pub enum Stage {
 pub trait Progress: Sync {
     /// A chain made a transition; `values` are its hyperparameters on their reported scale.
     fn transition(&self, chain: u32, stage: Stage, info: &Info, values: &[f64]);
+
+    /// A chain goes on after so many transitions that were made before.
+    fn resumed(&self, _chain: u32, _transitions: u32) {}
 }
 
 impl Progress for () {
@@ -56,13 +60,24 @@ pub struct Fit {
 
 /// Fits a model: warms up and draws from its posterior, all chains in parallel.
 pub fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progress) -> Result<Fit> {
+    run_kept(model, settings, progress, &())
+}
+
+/// The same with someone who keeps the chains' states, so that a run that is stopped can go on later and end with the same bits.
+/// Only [`Method::Sshmc`] is kept.
+pub fn run_kept(
+    model: &Arc<Model>,
+    settings: &Settings,
+    progress: &dyn Progress,
+    keeper: &dyn Keeper,
+) -> Result<Fit> {
     settings.check()?;
     if settings.method != Method::Sshmc {
         return super::rivals::run(model, settings, progress);
     }
     let (model, pilot) = if settings.small_torus && settings.learns() && may_shrink(model, settings)
     {
-        settle_torus(model)?
+        settle_torus(model, keeper)?
     } else {
         (model.clone(), 0)
     };
@@ -73,7 +88,7 @@ pub fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progress) -> 
     let size = if settings.device.is_gpu() { ids.len() } else { 1 };
     let batches = pool.install(|| {
         let batches: Vec<&[u32]> = ids.chunks(size).collect();
-        let run = |ids: &[u32]| plan.batch(ids, progress);
+        let run = |ids: &[u32]| plan.batch(ids, progress, keeper);
         batches.into_par_iter().map(run).collect::<Result<Vec<_>>>()
     })?;
     let (chains, audits): (Vec<_>, Vec<_>) = batches.into_iter().unzip();
@@ -101,15 +116,15 @@ pub(super) fn pool(settings: &Settings) -> Result<rayon::ThreadPool> {
 
 /// What all chains of a run share.
 pub(super) struct Plan<'a> {
-    model: &'a Arc<Model>,
-    settings: &'a Settings,
+    pub(super) model: &'a Arc<Model>,
+    pub(super) settings: &'a Settings,
     coordinates: Coordinates,
-    mass: MassKind,
+    pub(super) mass: MassKind,
     integrator: Integrator,
     tuning: Tuning,
     /// Share of the information that coordinates learn; none if they are fixed.
     learn: Option<Share>,
-    field: FieldPlan,
+    pub(super) field: FieldPlan,
     name: &'static str,
 }
 
@@ -145,99 +160,30 @@ impl<'a> Plan<'a> {
         Ok(Self { model, settings, coordinates, mass, integrator, tuning, learn, field, name })
     }
 
-    /// Runs chains in lockstep from their starts to their last draws.
-    pub(super) fn batch(&self, ids: &[u32], progress: &dyn Progress) -> Result<Record> {
-        let mut kernel = self.kernel(ids)?;
-        let begun = Instant::now();
-        self.warm_up(ids, &mut kernel, progress)?;
-        // Seconds of computing, shared by the chains of a batch.
-        let share = |begun: Instant| begun.elapsed().as_secs_f64() / ids.len() as f64;
-        let warmup_seconds = share(begun);
-        let mut chains: Vec<ChainDraws> =
-            (0..ids.len()).map(|b| self.empty(b, ids[b], &kernel, warmup_seconds)).collect();
-        let begun = Instant::now();
-        let audit = self.draw(ids, &mut kernel, &mut chains, progress)?;
-        for (b, draws) in chains.iter_mut().enumerate() {
-            draws.seconds = share(begun);
-            draws.gradients = kernel.system.latents.gradients(b) - draws.warmup_gradients;
-        }
-        Ok((chains, audit))
-    }
-
-    fn warm_up(&self, ids: &[u32], kernel: &mut Kernel, progress: &dyn Progress) -> Result<()> {
-        let settings = self.settings;
-        let goals = Goals {
-            warmup: settings.warmup,
-            start: self.tuning,
-            acceptance: settings.acceptance,
-            blocks: matches!(self.integrator, Integrator::Abla { .. }),
-            share: self.learn,
-            tilt: settings.tilt,
-        };
-        let mut adapters: Vec<Adapter> =
-            (0..ids.len()).map(|b| Adapter::new(b, &goals, self.model)).collect();
-        let mut info = vec![Info::default(); ids.len()];
-        let mut values = vec![0.0; kernel.system.phi.len()];
-        for t in 0..settings.warmup {
-            kernel.transition(t, &mut info);
-            kernel.system.latents.status()?;
-            let looking = adapters.iter().any(Adapter::learns_field);
-            if looking && kernel.system.latents.observe() {
-                adapters.iter_mut().for_each(Adapter::rely_on_device);
-            }
-            let mut changed = false;
-            for (adapter, info) in adapters.iter_mut().zip(&info) {
-                changed |= adapter.update(t, kernel, info)?;
-            }
-            if adapters[0].ends_window(t) {
-                kernel.system.latents.forget();
-            }
-            if changed {
-                kernel.system.evaluate();
-                check_finite(ids, kernel)?;
-            }
-            self.write_values(kernel, &mut values);
-            tell(ids, Stage::Warmup, &info, &values, progress);
-        }
-        Ok(())
-    }
-
-    fn draw(
+    /// Runs chains in lockstep from where they are to their last draws.
+    pub(super) fn batch(
         &self,
         ids: &[u32],
-        kernel: &mut Kernel,
-        chains: &mut [ChainDraws],
         progress: &dyn Progress,
-    ) -> Result<Option<EnergyAudit>> {
-        let settings = self.settings;
-        let mut info = vec![Info::default(); ids.len()];
-        let mut values = vec![0.0; kernel.system.phi.len()];
-        // One by one, because a clone has no room to grow into.
-        let room = |_| FieldDraws::new(&self.field, settings.draws as usize);
-        let mut fields: Vec<FieldDraws> = ids.iter().map(room).collect();
-        let mut auditor = Auditor::new(self.model, &self.mass, &settings.device, settings.draws);
-        kernel.system.latents.choose(self.field.kept())?;
-        for t in 0..settings.draws {
-            auditor.transition(t, kernel, settings.warmup + t, &mut info)?;
-            kernel.system.latents.record(&mut fields);
-            kernel.system.latents.status()?;
-            self.write_values(kernel, &mut values);
-            let each = values.chunks_exact(values.len() / ids.len());
-            for ((draws, info), values) in chains.iter_mut().zip(&info).zip(each) {
-                record(draws, info, values);
-            }
-            tell(ids, Stage::Sampling, &info, &values, progress);
+        keeper: &dyn Keeper,
+    ) -> Result<Record> {
+        Batch::new(self, ids, progress, keeper)?.run()
+    }
+
+    /// What warm-up is to reach.
+    pub(super) fn goals(&self) -> Goals {
+        Goals {
+            warmup: self.settings.warmup,
+            start: self.tuning,
+            acceptance: self.settings.acceptance,
+            blocks: matches!(self.integrator, Integrator::Abla { .. }),
+            share: self.learn,
+            tilt: self.settings.tilt,
         }
-        kernel.system.latents.finish(&mut fields);
-        kernel.system.latents.status()?;
-        for (draws, field) in chains.iter_mut().zip(fields) {
-            draws.field = field;
-        }
-        Ok(auditor.finish())
     }
 
     /// Chains at their starting points.
-    fn kernel(&self, ids: &[u32]) -> Result<Kernel> {
+    pub(super) fn kernel(&self, ids: &[u32]) -> Result<Kernel> {
         let seed = self.settings.seed;
         let (mut chains, mut metrics, mut phi) = (Vec::new(), Vec::new(), Vec::new());
         for &id in ids {
@@ -254,46 +200,24 @@ impl<'a> Plan<'a> {
         Ok(Kernel::new(system, self.integrator, self.tuning, seed, ids.to_vec()))
     }
 
+    /// Chains where they were; what else they were tuned to is restored by the caller.
+    pub(super) fn kernel_at(&self, ids: &[u32], states: &[ChainState]) -> Result<Kernel> {
+        let here = ids.iter().zip(states);
+        let chains = here.map(|(&id, state)| (id, state.latents.z.clone())).collect();
+        let (seed, device) = (self.settings.seed, &self.settings.device);
+        let latents = device.latents(self.model, &self.coordinates, &self.mass, seed, chains)?;
+        let metrics = states.iter().map(|state| state.metric.clone()).collect();
+        let phi = states.iter().flat_map(|state| state.phi.clone()).collect();
+        let system = System::new(latents, metrics, phi);
+        Ok(Kernel::new(system, self.integrator, self.tuning, seed, ids.to_vec()))
+    }
+
     /// Writes all chains' hyperparameters on their reported scale.
-    fn write_values(&self, kernel: &Kernel, values: &mut [f64]) {
+    pub(super) fn write_values(&self, kernel: &Kernel, values: &mut [f64]) {
         let m = self.model.hyperparameters().len();
         for (phi, values) in kernel.system.phi.chunks_exact(m).zip(values.chunks_exact_mut(m)) {
             self.model.hyperparameters().write_values(phi, values);
         }
-    }
-
-    /// A record with room for every draw.
-    fn empty(&self, b: usize, id: u32, kernel: &Kernel, warmup_seconds: f64) -> ChainDraws {
-        let draws = self.settings.draws as usize;
-        ChainDraws {
-            step_size: kernel.tuning[b].step,
-            warmup_gradients: kernel.system.latents.gradients(b),
-            field: FieldDraws::new(&self.field, 0),
-            warmup_seconds,
-            ..ChainDraws::new(id, self.model.hyperparameters().len(), &self.field, draws)
-        }
-    }
-}
-
-/// Tells of a transition of every chain.
-fn tell(ids: &[u32], stage: Stage, info: &[Info], values: &[f64], progress: &dyn Progress) {
-    let each = values.chunks_exact(values.len() / ids.len());
-    for ((&id, info), values) in ids.iter().zip(info).zip(each) {
-        progress.transition(id, stage, info, values);
-    }
-}
-
-/// What a batch recorded, and the audit of its energies if there was one.
-type Record = (Vec<ChainDraws>, Option<EnergyAudit>);
-
-/// A change of coordinates keeps the latents, so the density there is still finite; if it is not, the chain is lost.
-fn check_finite(ids: &[u32], kernel: &Kernel) -> Result<()> {
-    match kernel.system.potential.iter().position(|u| !u.is_finite()) {
-        None => Ok(()),
-        Some(b) => Err(Error::Numeric(format!(
-            "chain {} lost its place when its coordinates were learnt; try --coordinates whitened or another --seed",
-            ids[b]
-        ))),
     }
 }
 

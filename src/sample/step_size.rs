@@ -1,7 +1,9 @@
 //! Finds step sizes by dual averaging (Nesterov; Hoffman & Gelman 2014): log ε moves against the acceptance error.
 
+use serde::{Deserialize, Serialize};
+
 /// Adapts one step size towards a mean acceptance probability.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct DualAveraging {
     target: f64,
     anchor: f64,

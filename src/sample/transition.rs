@@ -1,15 +1,18 @@
 //! Makes one Markov transition on every chain of a batch: fresh momenta, a trajectory, and Metropolis on the joint H.
 
+use super::state::ChainState;
 use crate::baseline::{DIVERGENT, shortened};
+use crate::error::Result;
 use crate::integrate::{Integrator, Steps, System};
 use crate::random::{Purpose, Stream};
+use serde::{Deserialize, Serialize};
 
 /// Careful trajectories take steps this much smaller, and go as much less far: where the posterior is stiffer than where the
 /// step size was learnt, a chain would otherwise sit still for long.
 const CAREFUL_STEP: f64 = 0.35;
 
 /// What the next trajectory of a chain needs to know.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Tuning {
     /// ε of the latents.
     pub step: f64,
@@ -102,6 +105,34 @@ impl Kernel {
         self.refresh(transition);
         self.travel(transition);
         self.decide(transition, info);
+    }
+
+    /// Where a chain is, between two transitions.
+    pub(super) fn snapshot(&mut self, chain: usize) -> Result<ChainState> {
+        let system = &mut self.system;
+        let m = system.phi.len() / self.ids.len();
+        let own = chain * m..(chain + 1) * m;
+        Ok(ChainState {
+            latents: system.latents.snapshot(chain)?,
+            phi: system.phi[own.clone()].to_vec(),
+            by_phi: system.by_phi[own].to_vec(),
+            potential: system.potential[chain],
+            metric: system.metrics[chain].clone(),
+            tuning: self.tuning[chain],
+        })
+    }
+
+    /// Puts a chain back where it was.
+    pub(super) fn restore(&mut self, chain: usize, state: &ChainState) -> Result<()> {
+        let system = &mut self.system;
+        let m = system.phi.len() / self.ids.len();
+        let own = chain * m..(chain + 1) * m;
+        system.phi[own.clone()].copy_from_slice(&state.phi);
+        system.by_phi[own].copy_from_slice(&state.by_phi);
+        system.potential[chain] = state.potential;
+        system.metrics[chain] = state.metric.clone();
+        self.tuning[chain] = state.tuning;
+        system.latents.restore(chain, &state.latents, &state.phi)
     }
 
     /// Follows every chain's trajectory.

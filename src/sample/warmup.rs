@@ -16,6 +16,7 @@ use crate::model::Model;
 use crate::numeric::axpy;
 use crate::structure::Information;
 use nalgebra::{DMatrix, DVector};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The largest step in the latents' time: a quarter turn and little more, beyond which small errors of the metric grow.
@@ -74,7 +75,18 @@ pub(crate) struct Adapter {
     field: Option<FieldLearner>,
 }
 
+/// What an adapter has learnt so far; the rest follows from its goals.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct AdapterState {
+    narrow: bool,
+    latents: DualAveraging,
+    hyperparameters: DualAveraging,
+    draws: Vec<Vec<f64>>,
+    field: Option<FieldLearner>,
+}
+
 /// Accumulates the mean latents and the mean likelihood gradient over a window.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct FieldLearner {
     x: Vec<f64>,
     g: Vec<f64>,
@@ -216,6 +228,26 @@ impl Adapter {
             field: (goals.share.is_some() || goals.tilt)
                 .then(|| FieldLearner::new(structure.dim(), structure.sites())),
         }
+    }
+
+    /// What it has learnt so far.
+    pub(super) fn state(&self) -> AdapterState {
+        AdapterState {
+            narrow: self.narrow,
+            latents: self.latents.clone(),
+            hyperparameters: self.hyperparameters.clone(),
+            draws: self.draws.clone(),
+            field: self.field.clone(),
+        }
+    }
+
+    /// Goes on from what was learnt before.
+    pub(super) fn restore(&mut self, state: AdapterState) {
+        self.narrow = state.narrow;
+        self.latents = state.latents;
+        self.hyperparameters = state.hyperparameters;
+        self.draws = state.draws;
+        self.field = state.field;
     }
 
     /// Tells that the device keeps the means that coordinates are learnt from.

@@ -35,15 +35,16 @@ pub use spectral::{Embedding, Kernel, Sides, Spectral, SpectralFactor, SpectrumT
 
 use crate::error::{Error, Result};
 use nalgebra::DMatrix;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// What is added to the prior precision: nothing, the same amount for every latent, or a block per group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Information {
     /// K = κ I; zero gives the prior itself.
     Scalar(f64),
     /// One symmetric positive semi-definite block per group (structure [`Groups`] only).
-    Blocks(Arc<Vec<DMatrix<f64>>>),
+    Blocks(#[serde(with = "crate::shared")] Arc<Vec<DMatrix<f64>>>),
 }
 
 impl Information {

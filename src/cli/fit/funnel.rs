@@ -27,6 +27,10 @@ pub(crate) struct Funnel {
 }
 
 impl Funnel {
+    pub(super) fn common_mut(&mut self) -> &mut Common {
+        &mut self.common
+    }
+
     pub(crate) fn run(&self) -> Result<(), Failure> {
         at_most("--dim", self.dim as u64, 10_000_000).map_err(Failure::preparing)?;
         let model = funnel(self.dim, &self.common.priors).map_err(Failure::preparing)?;

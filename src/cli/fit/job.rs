@@ -1,17 +1,20 @@
 //! Does what all fits have in common: says what is fitted, samples with a progress bar, writes and prints the results.
 
+use super::task::{STATE, Task};
 use crate::cli::failure::Failure;
-use crate::cli::options::{Chosen, Common};
+use crate::cli::interrupt;
+use crate::cli::options::{Chosen, Common, Origin};
 use crate::cli::progress::Bar;
 use crate::cli::screen::Screen;
+use sshmc::checkpoint::Checkpoints;
 use sshmc::data::OutputDir;
 use sshmc::model::Model;
 use sshmc::report::{self, LgcpRecord, Run, RunRecord, Summary, Truth, write_draws};
-use sshmc::sample::{self, Fit, Progress, Settings};
+use sshmc::sample::{self, Fit, Method, Progress, Settings};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A fit that is ready to run: everything about it has been checked and its directory can be written.
 pub(crate) struct Job {
@@ -25,6 +28,10 @@ pub(crate) struct Job {
     pub(crate) output: OutputDir,
     /// The same as the user typed it.
     pub(crate) shown: PathBuf,
+    /// The directory that `sshmc resume` takes, if the run can be resumed.
+    whole: Option<PathBuf>,
+    /// Time between two checkpoints.
+    interval: Duration,
     /// True values, if they are known.
     pub(crate) truth: Truth,
     /// Why it runs where it runs, if that was not asked for.
@@ -45,10 +52,10 @@ pub(crate) struct Finished<'a> {
     pub(crate) output: &'a OutputDir,
 }
 
-/// The command line that was typed.
-fn command_line() -> String {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    as_typed(std::iter::once("sshmc".to_owned()).chain(words))
+/// Tells of a checkpoint that is damaged.
+fn warn(text: &str) {
+    // If standard error is gone there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "warning: {text}");
 }
 
 /// Words as they can be typed into a shell, in quotes where they need them.
@@ -79,6 +86,32 @@ fn keep_inputs(output: &Path, inputs: &[&Path]) -> sshmc::Result<()> {
     Ok(())
 }
 
+/// Opens the directory of a fit: a new one, or that of a run which goes on. A part of a run has no task of its own.
+pub(crate) fn open(
+    directory: &Path,
+    common: &Common,
+    inputs: &[&Path],
+    kept: bool,
+    part: bool,
+) -> sshmc::Result<OutputDir> {
+    if let Origin::Resumed { .. } = common.origin
+        && OutputDir::partial(directory)?.exists()
+    {
+        return OutputDir::reopen(directory);
+    }
+    if !part {
+        keep_inputs(directory, inputs)?;
+    }
+    if !kept {
+        return OutputDir::create(directory);
+    }
+    let output = OutputDir::begin(directory)?;
+    if !part {
+        Task::write(common.origin.words(), inputs, &output)?;
+    }
+    Ok(output)
+}
+
 impl Job {
     /// Checks the common options and makes the directory.
     pub(crate) fn prepare(
@@ -102,16 +135,23 @@ impl Job {
     ) -> Result<Self, Failure> {
         let Chosen { device, notice } = chosen;
         let settings = common.settings(device).map_err(Failure::preparing)?;
-        let shown = directory.unwrap_or_else(|| common.directory(model.name()));
-        keep_inputs(&shown, inputs).map_err(Failure::preparing)?;
-        let output = OutputDir::create(&shown).map_err(Failure::preparing)?;
-        let command = common.command.clone().unwrap_or_else(command_line);
+        let interval = common.interval().map_err(Failure::preparing)?;
+        let whole = common.directory(model.name());
+        let part = directory.is_some();
+        let shown = directory.unwrap_or_else(|| whole.clone());
+        let whole = (settings.method == Method::Sshmc).then_some(whole);
+        let output = open(&shown, common, inputs, whole.is_some(), part);
+        let output = output.map_err(Failure::preparing)?;
+        let words = std::iter::once("sshmc".to_owned()).chain(common.origin.words());
+        let command = as_typed(words);
         Ok(Self {
             subject,
             model,
             settings,
             output,
             shown,
+            whole,
+            interval,
             truth: Truth::new(),
             command,
             lgcp: None,
@@ -134,13 +174,36 @@ impl Job {
             None => &(),
         };
         let model = Arc::new(self.model);
-        let outcome = sample::run(&model, &self.settings, progress);
+        let mut output = self.output;
+        let outcome = match &self.whole {
+            None => sample::run(&model, &self.settings, progress),
+            Some(_) => {
+                let (stop, states) = (interrupt::watch(), output.staging().join(STATE));
+                let kept = Checkpoints::open(&states, self.interval, stop, &warn);
+                kept.and_then(|kept| sample::run_kept(&model, &self.settings, progress, &kept))
+            }
+        };
         if let Some(bar) = bar {
             bar.close();
         }
-        let fit = outcome.map_err(Failure::running)?;
+        let fail = |error: sshmc::Error| match &self.whole {
+            Some(directory) => Failure::keeping(error, directory),
+            None => Failure::running(error),
+        };
+        let fit = match outcome {
+            Ok(fit) => fit,
+            Err(error) => {
+                if matches!(error, sshmc::Error::Stopped | sshmc::Error::Io { .. }) {
+                    output.keep();
+                }
+                return Err(fail(error));
+            }
+        };
+        if self.whole.is_some() {
+            interrupt::finishing();
+            output.keep();
+        }
         let summary = Summary::new(&fit);
-        let output = self.output;
         let seconds = begun.elapsed().as_secs_f64();
         let mut record = RunRecord::new(&fit, self.command, self.subject, seconds);
         record.lgcp = self.lgcp;
@@ -152,7 +215,7 @@ impl Job {
             .and_then(|()| write(&finished))
             .and_then(|()| report::page(&Run::open(output.staging())?))
             .and_then(|page| output.write_text("report.html", &page))
-            .map_err(Failure::running)?;
+            .map_err(fail)?;
         output.commit().map_err(Failure::finishing)?;
         for note in &fit.model.notes()[model.notes().len()..] {
             writeln!(screen, "note: {note}").map_err(Failure::printing)?;

@@ -42,6 +42,15 @@ pub(crate) struct Logistic {
 }
 
 impl Logistic {
+    /// Reads other files than those that were named.
+    pub(super) fn replace_files(
+        &mut self,
+        replace: impl Fn(&mut PathBuf) -> sshmc::Result<()>,
+    ) -> sshmc::Result<&mut Common> {
+        replace(&mut self.table)?;
+        Ok(&mut self.common)
+    }
+
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let columns = GroupedColumns {
             group: self.group.clone(),

@@ -1,16 +1,16 @@
 //! Fits stochastic volatility to one or many series of returns.
 
-use super::{Finished, Job};
+use super::{Finished, Job, open};
 use crate::cli::failure::Failure;
 use crate::cli::options::{Common, Coordinates};
 use crate::cli::screen::Screen;
 use clap::Args;
 use rayon::prelude::*;
-use sshmc::data::{Returns, Series, SeriesColumns, add_file};
+use sshmc::data::{Returns, Series, SeriesColumns};
 use sshmc::model::stochvol;
-use sshmc::report::{FieldMoments, Summary, csv_field, draw_volatility, write_fields};
+use sshmc::report::{FieldMoments, Run, Summary, csv_field, draw_volatility, write_fields};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 Writes into DIR: report.html, to be read first; summary.json; hyperparameters.csv (every draw of phi, sigma and beta); field.csv
@@ -45,6 +45,15 @@ pub(crate) struct Sv {
 }
 
 impl Sv {
+    /// Reads other files than those that were named.
+    pub(super) fn replace_files(
+        &mut self,
+        replace: impl Fn(&mut PathBuf) -> sshmc::Result<()>,
+    ) -> sshmc::Result<&mut Common> {
+        replace(&mut self.returns)?;
+        Ok(&mut self.common)
+    }
+
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let columns = self.series_columns();
         columns.check().map_err(Failure::preparing)?;
@@ -80,36 +89,49 @@ impl Sv {
         Job::prepare_in(model, subject, &self.common, chosen, &[&self.returns], directory)
     }
 
-    /// Fits all series side by side, one thread each.
+    /// Fits all series side by side, one thread each. Their directories are parts of one that appears when all are done.
     fn run_many(&self, all: &[Series]) -> Result<(), Failure> {
         let directory = self.common.directory("sv");
+        let kept = self.common.method.is_kept();
+        let mut output = open(&directory, &self.common, &[&self.returns], kept, false)
+            .map_err(Failure::preparing)?;
         let mut screen = Screen::open(self.common.quiet);
         screen.tell(&format!("Fitting stochastic volatility to {} series.\n", all.len()))?;
         let threads = self.common.threads.unwrap_or(0);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|e| Failure::Broken(format!("cannot start threads: {e}")))?;
-        let mut jobs = Vec::new();
-        for series in all {
-            let mut job = self.job(series, Some(directory.join(&series.name)))?;
-            job.settings.threads = Some(1);
-            jobs.push((job, series));
-        }
-        let fits: Vec<Summary> = pool.install(|| {
-            jobs.into_par_iter()
-                .map(|(job, series)| {
-                    let silence = &mut Screen::open(true);
-                    job.run(silence, true, |run| write_files(&series.returns, run))
-                })
-                .collect::<Result<_, Failure>>()
-        })?;
+        let place = |series: &Series| output.staging().join(&series.name);
+        let fits = pool.install(|| {
+            let fit = |series| self.run_one(series, &place(series));
+            all.into_par_iter().map(fit).collect::<Result<Vec<Summary>, Failure>>()
+        });
+        let fits = match fits {
+            Err(Failure::Stopped(text)) => {
+                output.keep();
+                return Err(Failure::Stopped(text));
+            }
+            fits => fits?,
+        };
         let table = table(all, &fits);
-        add_file(&directory, "series.csv", table.as_bytes()).map_err(Failure::finishing)?;
+        output.write_text("series.csv", &table).map_err(Failure::running)?;
+        output.commit().map_err(Failure::finishing)?;
         screen.tell(&format!("\n{table}\n"))?;
         for (series, fit) in all.iter().zip(&fits).filter(|(_, fit)| !fit.warnings.is_empty()) {
             screen.tell(&format!("{}: {}\n", series.name, fit.warnings.join("; ")))?;
         }
         screen
             .tell(&format!("Results are in {}, a directory for each series\n", directory.display()))
+    }
+
+    /// Fits one of several series, unless that was done before the run was stopped.
+    fn run_one(&self, series: &Series, directory: &Path) -> Result<Summary, Failure> {
+        if let Ok(run) = Run::open(directory) {
+            return Ok(run.summary);
+        }
+        let mut job = self.job(series, Some(directory.to_path_buf()))?;
+        job.settings.threads = Some(1);
+        let silence = &mut Screen::open(true);
+        job.run(silence, true, |run| write_files(&series.returns, run))
     }
 }
 

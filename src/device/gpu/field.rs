@@ -3,7 +3,7 @@
 use super::params::Motion;
 use super::recording::Recording;
 use super::stage::{Bound, Spec, wgsl};
-use super::state::fetch;
+use super::state::{fetch, send};
 use super::{Gpu, WIDE};
 use crate::error::Result;
 use std::sync::Arc;
@@ -118,6 +118,15 @@ impl Field {
     /// Reads a chain's current field.
     pub(super) fn read(&self, chain: usize, out: &mut [f64]) {
         fetch(&self.gpu, &self.moments, 4 * (chain * self.sites) as u64, out);
+    }
+
+    /// Writes a chain's current field, mean and sum of squared deviations.
+    pub(super) fn write(&self, chain: usize, planes: [&[f64]; 3]) {
+        let plane = 4 * (self.sites * self.chains) as u64;
+        for (k, values) in planes.into_iter().enumerate() {
+            let offset = k as u64 * plane + 4 * (chain * self.sites) as u64;
+            send(&self.gpu, &self.moments, offset, values);
+        }
     }
 
     /// Reads a chain's mean and sum of squared deviations.

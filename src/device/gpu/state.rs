@@ -16,6 +16,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Plane {
     Z = 0,
+    Gradient = 1,
     R = 2,
     Q = 3,
 }
@@ -143,11 +144,17 @@ impl State {
         fetch(&self.gpu, &self.means, self.plane() + own, g);
     }
 
+    /// Writes a chain's mean latents and mean gradient.
+    pub(super) fn write_means(&self, chain: usize, x: &[f64], g: &[f64]) {
+        let own = 4 * (chain * self.stride) as u64;
+        send(&self.gpu, &self.means, own, x);
+        send(&self.gpu, &self.means, self.plane() + own, g);
+    }
+
     /// Writes a chain's values of a plane.
     pub(super) fn write(&self, plane: Plane, chain: usize, values: &[f64]) {
-        let values: Vec<f32> = values.iter().map(|&v| v as f32).collect();
         let offset = plane as u64 * self.plane() + 4 * (chain * self.stride) as u64;
-        self.gpu.upload(&self.state, offset, &values);
+        send(&self.gpu, &self.state, offset, values);
     }
 
     /// Reads a chain's values of a plane; NaN if the device failed. For rare use: it allocates, and waits.
@@ -155,6 +162,12 @@ impl State {
         let offset = plane as u64 * self.plane() + 4 * (chain * self.stride) as u64;
         fetch(&self.gpu, &self.state, offset, out);
     }
+}
+
+/// Writes numbers to a buffer as f32.
+pub(super) fn send(gpu: &Gpu, buffer: &wgpu::Buffer, offset: u64, values: &[f64]) {
+    let values: Vec<f32> = values.iter().map(|&v| v as f32).collect();
+    gpu.upload(buffer, offset, &values);
 }
 
 /// Reads f32 numbers from a buffer; NaN if the device failed. For rare use: it allocates, and waits.

@@ -94,6 +94,13 @@ impl SpectralFactor {
         degenerate == 0
     }
 
+    /// Spreads T over the degrees of freedom of row k₂.
+    #[inline(always)]
+    pub(crate) fn write_roots(&self, k2: usize, out: &mut [f64]) {
+        let width = self.torus.half1();
+        expand(self.torus.is_edge(k2), &self.root[k2 * width..(k2 + 1) * width], out);
+    }
+
     /// out = v times the quarter-spectrum `values`, or divided by them.
     fn scale(&mut self, divide: bool, v: &[f64], out: &mut [f64]) {
         let width = self.torus.half1();

@@ -113,6 +113,28 @@ impl Input {
         named.chain(self.exposure.iter().map(PathBuf::from)).chain(rasters).collect()
     }
 
+    /// Reads other files than those that were named.
+    pub(super) fn replace_files(
+        &mut self,
+        replace: impl Fn(&mut PathBuf) -> Result<()>,
+    ) -> Result<()> {
+        for path in [&mut self.points, &mut self.counts, &mut self.window].into_iter().flatten() {
+            replace(path)?;
+        }
+        if let Some(exposure) = &mut self.exposure {
+            let mut path = PathBuf::from(&exposure);
+            replace(&mut path)?;
+            *exposure = path.display().to_string();
+        }
+        for covariate in &mut self.covariates {
+            let Some((name, file)) = covariate.split_once('=') else { continue };
+            let mut path = PathBuf::from(file);
+            replace(&mut path)?;
+            *covariate = format!("{name}={}", path.display());
+        }
+        Ok(())
+    }
+
     fn read_points(&self, path: &Path, shared: &mut SharedCrs) -> Result<LgcpData> {
         let points = Points::read(path, &self.x_column, &self.y_column)?;
         shared.take("--crs", self.crs.as_deref().map(Crs::parse).as_ref())?;

@@ -6,7 +6,7 @@ use input::{Input, LgcpData};
 
 use super::{Finished, Job};
 use crate::cli::failure::Failure;
-use crate::cli::options::{Common, KernelName, TorusSize};
+use crate::cli::options::{Common, KernelName, Origin, TorusSize};
 use crate::cli::screen::Screen;
 use clap::Args;
 use sshmc::Error;
@@ -63,9 +63,18 @@ pub(crate) struct Lgcp {
 }
 
 impl Lgcp {
-    /// Sets the command that is written down, where another one was typed.
-    pub(crate) fn set_command(&mut self, command: String) {
-        self.common.command = Some(command);
+    /// Sets the words after `sshmc` that are written down, where others were typed.
+    pub(crate) fn set_words(&mut self, words: Vec<String>) {
+        self.common.origin = Origin::Given(words);
+    }
+
+    /// Reads other files than those that were named.
+    pub(super) fn replace_files(
+        &mut self,
+        replace: impl Fn(&mut PathBuf) -> sshmc::Result<()>,
+    ) -> sshmc::Result<&mut Common> {
+        self.input.replace_files(replace)?;
+        Ok(&mut self.common)
     }
 
     pub(crate) fn run(&self) -> Result<(), Failure> {

@@ -6,7 +6,7 @@ use super::super::state::Plane;
 use super::GpuLatents;
 use super::support::supported;
 use crate::coordinates::Coordinates;
-use crate::device::{Flow, Latents, Quantity, Reading};
+use crate::device::{Flow, LatentState, Latents, Quantity, Reading};
 use crate::draws::FieldDraws;
 use crate::error::Result;
 
@@ -115,15 +115,8 @@ impl Latents for GpuLatents {
     fn save(&mut self) {
         self.flush();
         self.state.save();
-        for (m, chain) in self.motion.iter_mut().zip(&mut self.chains) {
-            chain.saved_phi.copy_from_slice(&chain.phi);
-            (m.accepted, m.weight) = (u32::from(chain.fresh), 0.0);
-            chain.fresh = false;
-        }
-        self.state.upload_motion(&self.motion);
-        let mut recording = Recording::default();
-        self.field.reporting(&mut recording);
-        recording.submit(&self.state.gpu);
+        self.chains.iter_mut().for_each(|chain| chain.saved_phi.copy_from_slice(&chain.phi));
+        self.report_fresh();
     }
 
     fn settle(&mut self, accepted: &[bool]) {
@@ -248,6 +241,18 @@ impl Latents for GpuLatents {
             self.field.moments(b, &mut mean, &mut squares);
             draws.set_moments(self.draws, &mean, &squares);
         }
+    }
+
+    fn deliver(&mut self, draws: &mut [FieldDraws]) {
+        self.field.drain(|chain, values| draws[chain].keep(values));
+    }
+
+    fn snapshot(&mut self, chain: usize) -> Result<LatentState> {
+        self.state_of(chain)
+    }
+
+    fn restore(&mut self, chain: usize, state: &LatentState, phi: &[f64]) -> Result<()> {
+        self.put(chain, state, phi)
     }
 
     fn point(&mut self, chain: usize, z: &mut [f64], r: &mut [f64]) -> Option<Coordinates> {

@@ -1,0 +1,66 @@
+//! Fetches a chain's complete state from the device, and puts it back.
+
+use super::super::state::Plane;
+use super::GpuLatents;
+use crate::device::{DeviceSums, LatentState};
+use crate::error::Result;
+
+impl GpuLatents {
+    /// A chain's state between two transitions.
+    pub(super) fn state_of(&mut self, chain: usize) -> Result<LatentState> {
+        self.flush();
+        self.report_fresh();
+        let (n, sites) = (self.state.dim, self.model.structure().sites());
+        let latents = || vec![0.0; n];
+        let (mut z, mut by_z, mut x, mut g) = (latents(), latents(), latents(), latents());
+        let fields = || vec![0.0; sites];
+        let (mut field, mut mean, mut squares) = (fields(), fields(), fields());
+        self.state.read(Plane::Z, chain, &mut z);
+        self.state.read(Plane::Gradient, chain, &mut by_z);
+        self.state.means(chain, &mut x, &mut g);
+        self.field.read(chain, &mut field);
+        self.field.moments(chain, &mut mean, &mut squares);
+        self.state.gpu.status()?;
+        let (own, observed) = (&self.chains[chain], &self.observed_means[chain]);
+        let kept = DeviceSums {
+            observed: self.observed,
+            x,
+            g,
+            constant: observed.constant,
+            effects: observed.effects.to_vec(),
+            draws: self.draws,
+            mean,
+            squares,
+        };
+        Ok(LatentState {
+            coordinates: own.coordinates.clone(),
+            tilt: None,
+            z,
+            by_z,
+            field,
+            predictor: Vec::new(),
+            gradients: own.gradients,
+            kept: Some(kept),
+        })
+    }
+
+    /// Puts a chain, whose hyperparameters are φ, into such a state.
+    pub(super) fn put(&mut self, chain: usize, state: &LatentState, phi: &[f64]) -> Result<()> {
+        self.adopt(chain, &state.coordinates);
+        self.state.write(Plane::Z, chain, &state.z);
+        self.state.write(Plane::Gradient, chain, &state.by_z);
+        if let Some(kept) = &state.kept {
+            self.state.write_means(chain, &kept.x, &kept.g);
+            self.field.write(chain, [&state.field, &kept.mean, &kept.squares]);
+            let observed = &mut self.observed_means[chain];
+            observed.constant = kept.constant;
+            observed.effects.iter_mut().zip(&kept.effects).for_each(|(to, from)| *to = *from);
+            (self.observed, self.draws) = (kept.observed, kept.draws);
+        }
+        let own = &mut self.chains[chain];
+        own.gradients = state.gradients;
+        own.phi.copy_from_slice(phi);
+        own.fresh = false;
+        self.state.gpu.status()
+    }
+}

@@ -36,7 +36,7 @@ pub struct DeviceSums {
     pub g: Vec<f64>,
     /// Mean of the predictor's constant part.
     pub constant: f64,
-    /// Means of the covariates' coefficients.
+    /// Mean coefficients of the covariates.
     pub effects: Vec<f64>,
     /// Draws in the field's moments.
     pub draws: u64,

@@ -1,8 +1,8 @@
 //! Puts a structure's stages behind the [`Latents`](crate::device::Latents) seam: kicks and flows wait until the next evaluation and ride on its first stage.
 
 mod block;
-mod keep;
 mod seam;
+mod snapshot;
 mod support;
 
 pub use block::MOST_COVARIATES;
@@ -185,6 +185,18 @@ impl GpuLatents {
             recording.submit(&self.state.gpu);
             self.rest();
         }
+    }
+
+    /// Takes the proposed field over for chains that stand where it was evaluated.
+    fn report_fresh(&mut self) {
+        for (m, chain) in self.motion.iter_mut().zip(&mut self.chains) {
+            (m.accepted, m.weight) = (u32::from(chain.fresh), 0.0);
+            chain.fresh = false;
+        }
+        self.state.upload_motion(&self.motion);
+        let mut recording = Recording::default();
+        self.field.reporting(&mut recording);
+        recording.submit(&self.state.gpu);
     }
 
     fn centred(&self) -> bool {

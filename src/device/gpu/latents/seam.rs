@@ -248,11 +248,11 @@ impl Latents for GpuLatents {
     }
 
     fn snapshot(&mut self, chain: usize) -> Result<LatentState> {
-        self.take_out(chain)
+        self.state_of(chain)
     }
 
     fn restore(&mut self, chain: usize, state: &LatentState, phi: &[f64]) -> Result<()> {
-        self.put_back(chain, state, phi)
+        self.put(chain, state, phi)
     }
 
     fn point(&mut self, chain: usize, z: &mut [f64], r: &mut [f64]) -> Option<Coordinates> {

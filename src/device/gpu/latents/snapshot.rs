@@ -1,25 +1,13 @@
-//! Takes a chain's state out of the device and puts it back, bit for bit.
+//! Fetches a chain's complete state from the device, and puts it back.
 
-use super::super::recording::Recording;
 use super::super::state::Plane;
 use super::GpuLatents;
 use crate::device::{DeviceSums, LatentState};
 use crate::error::Result;
 
 impl GpuLatents {
-    /// Takes the proposed field over for chains that stand where it was evaluated.
-    pub(super) fn report_fresh(&mut self) {
-        for (m, chain) in self.motion.iter_mut().zip(&mut self.chains) {
-            (m.accepted, m.weight) = (u32::from(chain.fresh), 0.0);
-            chain.fresh = false;
-        }
-        self.state.upload_motion(&self.motion);
-        let mut recording = Recording::default();
-        self.field.reporting(&mut recording);
-        recording.submit(&self.state.gpu);
-    }
-
-    pub(super) fn take_out(&mut self, chain: usize) -> Result<LatentState> {
+    /// A chain's state between two transitions.
+    pub(super) fn state_of(&mut self, chain: usize) -> Result<LatentState> {
         self.flush();
         self.report_fresh();
         let (n, sites) = (self.state.dim, self.model.structure().sites());
@@ -56,12 +44,8 @@ impl GpuLatents {
         })
     }
 
-    pub(super) fn put_back(
-        &mut self,
-        chain: usize,
-        state: &LatentState,
-        phi: &[f64],
-    ) -> Result<()> {
+    /// Puts a chain, whose hyperparameters are φ, into such a state.
+    pub(super) fn put(&mut self, chain: usize, state: &LatentState, phi: &[f64]) -> Result<()> {
         self.adopt(chain, &state.coordinates);
         self.state.write(Plane::Z, chain, &state.z);
         self.state.write(Plane::Gradient, chain, &state.by_z);

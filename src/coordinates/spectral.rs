@@ -11,8 +11,7 @@ use super::Chart;
 use crate::error::Result;
 use crate::numeric::{inline, ln, vectorised};
 use crate::structure::{
-    Eigenvalues, Factor, Information, Spectral, SpectralFactor, Torus, Transform, expand, fold,
-    variance,
+    Eigenvalues, Factor, Information, Layout, Spectral, SpectralFactor, Torus, Transform, variance,
 };
 use std::sync::Arc;
 
@@ -37,7 +36,7 @@ struct Rows {
     root: Vec<f64>,
     share: Vec<f64>,
     product: Vec<f64>,
-    quarter: Vec<f64>,
+    values: Vec<f64>,
     /// An edge row.
     edges: Vec<f64>,
 }
@@ -58,8 +57,10 @@ impl SpectralChart {
         let pulls: Vec<_> =
             if information.is_none() { Vec::new() } else { columns.iter().map(pull).collect() };
         let wide = || vec![0.0; 2 * torus.p1];
+        let factor = spectral.factor(information)?;
+        let values = factor.layout().width();
         Ok(Self {
-            factor: spectral.factor(information)?,
+            factor,
             transform: Transform::new(torus),
             s: match &shift {
                 Some(q) => q.to_vec(),
@@ -74,7 +75,7 @@ impl SpectralChart {
                 root: wide(),
                 share: vec![1.0; 2 * torus.p1],
                 product: wide(),
-                quarter: vec![0.0; torus.half1()],
+                values: vec![0.0; values],
                 edges: vec![0.0; torus.p1],
             },
         })
@@ -103,38 +104,41 @@ impl SpectralChart {
     }
 }
 
-/// Σ log(1 + κλ), Σ(1 − a) and Σ(1 − a) S'/S over the degrees of freedom of a row of the quarter spectrum.
+/// Σ log(1 + κλ), Σ(1 − a) and Σ(1 − a) S'/S over the degrees of freedom of row k₂ of the spectrum.
 #[inline(always)]
-fn volume(edge: bool, share: &[f64], slope: &[f64]) -> [f64; 3] {
-    let n = share.len();
-    let (inner, ends) = (1..n - 1, [0, n - 1]);
+fn volume(layout: Layout, k2: usize, share: &[f64], slope: &[f64]) -> [f64; 3] {
+    // The ends of a folded row count half as often as what lies between; otherwise there are none.
+    let (inner, ends) = match layout.is_folded(k2) {
+        true => (1..layout.last(), Some([0, layout.last()])),
+        false => (0..share.len(), None),
+    };
+    let weight = layout.multiplicity(k2, 0);
     // Logarithms are dear: one for every four factors, none of which exceeds one.
-    let fours = inner.len() / 4;
-    let [p, q, r, t] = std::array::from_fn(|i| &share[1 + i * fours..1 + (i + 1) * fours]);
-    let rest = inner.start + 4 * fours..inner.end;
+    let (start, fours) = (inner.start, inner.len() / 4);
+    let [p, q, r, t] = std::array::from_fn(|i| &share[start + i * fours..start + (i + 1) * fours]);
+    let rest = start + 4 * fours..inner.end;
     let logs = inline::sum_of([p, q, r, t], |[p, q, r, t]| ln(p * q * r * t))
         + rest.map(|k| ln(share[k])).sum::<f64>();
     let (a, d) = (&share[inner.clone()], &slope[inner]);
     let sums =
         [-logs, inline::sum_of([a], |[a]| 1.0 - a), inline::sum_of([a, d], |[a, d]| (1.0 - a) * d)];
+    let Some(ends) = ends else { return sums.map(|sum| weight * sum) };
     let at_ends = [
         ends.map(|k| -ln(share[k])),
         ends.map(|k| 1.0 - share[k]),
         ends.map(|k| (1.0 - share[k]) * slope[k]),
     ];
-    let mirrored = if edge { 1.0 } else { 2.0 };
-    std::array::from_fn(|i| mirrored * (2.0 * sums[i] + at_ends[i][0] + at_ends[i][1]))
+    std::array::from_fn(|i| weight * (2.0 * sums[i] + at_ends[i][0] + at_ends[i][1]))
 }
 
 /// Spreads T, and a where it is not one everywhere, over the degrees of freedom of a row.
 #[inline(always)]
 fn spread(factor: &SpectralFactor, k2: usize, root: &mut [f64], share: &mut [f64]) {
-    let torus = factor.torus();
-    let (edge, width) = (torus.is_edge(k2), torus.half1());
-    let quarter = k2 * width..(k2 + 1) * width;
-    expand(edge, &factor.root[quarter.clone()], root);
+    let layout = factor.layout();
+    let row = layout.row(k2);
+    layout.expand(k2, &factor.root[row.clone()], root);
     if factor.kappa() > 0.0 {
-        expand(edge, &factor.share[quarter], share);
+        layout.expand(k2, &factor.share[row], share);
     }
 }
 
@@ -202,8 +206,9 @@ impl SpectralChart {
         let n = range.len();
         let positive = self.factor.set_row(at, variance, k2);
         if self.factor.kappa() > 0.0 {
-            let row = k2 * torus.half1()..(k2 + 1) * torus.half1();
-            let sums = volume(edge, &self.factor.share[row.clone()], &self.factor.slope[row]);
+            let layout = self.factor.layout();
+            let row = layout.row(k2);
+            let sums = volume(layout, k2, &self.factor.share[row.clone()], &self.factor.slope[row]);
             self.volume.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
         }
         let s = if self.s.is_empty() { &[][..] } else { &self.s[range.clone()] };
@@ -230,7 +235,7 @@ impl SpectralChart {
         let range = torus.row(k2);
         let n = range.len();
         let (z, e, y) = (&z[range.clone()], &self.e[range.clone()], &mut by_z[range]);
-        let Rows { root, share, product, quarter, edges } = &mut self.rows;
+        let Rows { root, share, product, values, edges } = &mut self.rows;
         let (root, share, product) = (&mut root[..n], &mut share[..n], &mut product[..n]);
         spread(&self.factor, k2, root, share);
         if edge {
@@ -240,11 +245,12 @@ impl SpectralChart {
             let norm = self.transform.analysis_norm();
             scale_out(z, self.transform.parts(k2), (root, share), norm, e, y, product);
         }
-        fold(edge, product, quarter);
-        let row = k2 * torus.half1()..(k2 + 1) * torus.half1();
+        let layout = self.factor.layout();
+        layout.fold(k2, product, values);
+        let row = layout.row(k2);
         let (a, slope) = (&self.factor.share[row.clone()], &self.factor.slope[row]);
-        quarter.iter_mut().zip(a).for_each(|(q, a)| *q *= a);
-        (inline::sum(quarter), inline::dot(quarter, slope))
+        values.iter_mut().zip(a).for_each(|(v, a)| *v *= a);
+        (inline::sum(values), inline::dot(values, slope))
     }
 
     /// The part of ∂U/∂c that comes through u: −(T y)'κZ.
@@ -259,8 +265,8 @@ impl SpectralChart {
                     break;
                 }
                 let root = &mut self.rows.root[..range.len()];
-                let width = torus.half1();
-                expand(torus.is_edge(k2), &self.factor.root[k2 * width..(k2 + 1) * width], root);
+                let layout = self.factor.layout();
+                layout.expand(k2, &self.factor.root[layout.row(k2)], root);
                 let (y, pull) = (&by_z[range.start..end], &pull[range.start..end]);
                 let root = &root[..y.len()];
                 *by_c -= inline::sum_of([y, root, pull], |[y, t, pull]| y * t * pull);

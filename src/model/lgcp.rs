@@ -1,11 +1,14 @@
 //! Assembles the log-Gaussian Cox process on a grid: y ~ Poisson(area × exposure × e^x), x ~ N(μ1, Σ(σ, range)).
 
+use super::first_guess::first_guess;
 use super::{Column, MeanTerm, Model};
 use crate::data::{Counts, Covariate};
 use crate::error::{Error, Result};
 use crate::likelihood::PoissonLog;
 use crate::prior::{Distribution, Hyperparameter, Hyperparameters, Scale};
-use crate::structure::{Dense, Embedding, Kernel, Sides, Spectral, Stationary, Structure};
+use crate::structure::{
+    Anisotropy, Correlation, Dense, Embedding, Kernel, Sides, Spectral, Stationary, Structure,
+};
 use std::sync::Arc;
 
 /// Choices about an LGCP.
@@ -15,6 +18,8 @@ pub struct LgcpOptions {
     pub mu: Option<f64>,
     /// The correlation function.
     pub kernel: Kernel,
+    /// How it depends on direction; fixed, not learnt.
+    pub anisotropy: Anisotropy,
     /// Covariates of the log intensity; each has a coefficient of its name, per standard deviation.
     pub covariates: Vec<Covariate>,
     /// Priors that replace the defaults, as `NAME=DIST(…)`.
@@ -28,6 +33,7 @@ impl Default for LgcpOptions {
         Self {
             mu: None,
             kernel: Kernel::Exponential,
+            anisotropy: Anisotropy::NONE,
             covariates: Vec::new(),
             priors: Vec::new(),
             sides: Sides::default(),
@@ -46,22 +52,49 @@ pub fn lgcp(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
         grid.rows(),
         grid.columns(),
         grid.cell(),
-        options.kernel,
+        Correlation { kernel: options.kernel, anisotropy: options.anisotropy },
         allowed_ranges(&hyperparameters),
         options.sides,
     )?;
     let note = embedding_note(&spectral, &hyperparameters);
-    assemble(counts, options, Structure::Spectral(spectral), hyperparameters, note)
+    let model = assemble(counts, options, Structure::Spectral(spectral), hyperparameters, note)?;
+    Ok(correlation_notes(options).into_iter().fold(model, Model::with_note))
+}
+
+/// What there is to know about a correlation function other than the default.
+fn correlation_notes(options: &LgcpOptions) -> Vec<String> {
+    let mut notes = Vec::new();
+    match options.kernel {
+        Kernel::Gaussian => notes.push(format!(
+            "a nugget of {} of the variance is part of the Gaussian kernel: without it small eigenvalues vanish",
+            options.kernel.nugget()
+        )),
+        Kernel::Matern1 => notes.push(
+            "Matern with smoothness 1 is the SPDE's field with kappa = sqrt(2)/range: the range that INLA reports, sqrt(8)/kappa, \
+             is twice this one"
+                .into(),
+        ),
+        Kernel::Exponential | Kernel::Matern32 | Kernel::Matern52 => (),
+    }
+    if !options.anisotropy.is_none() {
+        let (angle, ratio) = (options.anisotropy.angle(), options.anisotropy.ratio());
+        notes.push(format!(
+            "the range is the one along {angle} degrees from the x axis towards the y axis; across it the range is {ratio} times \
+             shorter"
+        ));
+    }
+    notes
 }
 
 /// The same model with nothing but the window's cells as latents and their covariance dense, as it was published: the
 /// reference for [`lgcp`], for the exponential kernel.
 pub fn lgcp_on_window(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
     let grid = counts.grid();
-    if options.kernel != Kernel::Exponential || grid.cells() > MOST_DENSE {
+    let plain = options.kernel == Kernel::Exponential && options.anisotropy.is_none();
+    if !plain || grid.cells() > MOST_DENSE {
         return Err(Error::input(
             "window with a dense covariance",
-            format!("the exponential kernel and at most {MOST_DENSE} cells"),
+            format!("the exponential kernel without anisotropy and at most {MOST_DENSE} cells"),
             format!("{:?} and {}", options.kernel, grid.cells()),
             "put the grid in a torus instead",
         ));
@@ -104,10 +137,6 @@ fn assemble(
     let model = Model::new("lgcp", structure, Arc::new(likelihood), hyperparameters)?
         .reporting_mean()
         .with_note(note);
-    // A field of unit variance and a tenth of the map: far from white noise and from a constant.
-    let side = grid.cell() * grid.rows().max(grid.columns()) as f64;
-    let (sigma, range) = (0.0, (0.1 * side).ln());
-    let mut start = vec![sigma, range];
     let mut model = match options.mu {
         Some(mu) if mu.is_finite() => model.with_offset(mu),
         Some(mu) => {
@@ -115,23 +144,18 @@ fn assemble(
             return Err(Error::input("--mu", "a finite number", format!("{mu}"), remedy));
         }
         None => {
-            start.push(log_rate(counts) - 0.5);
             model.with_mean(MeanTerm { hyperparameter: 2, scale: 1.0, column: Column::Constant })?
         }
     };
-    for covariate in &options.covariates {
+    let first = 2 + usize::from(options.mu.is_none());
+    for (k, covariate) in options.covariates.iter().enumerate() {
         let column = Column::Values(covariate.values().to_vec());
         model = model
-            .with_mean(MeanTerm { hyperparameter: start.len(), scale: 1.0, column })?
-            .with_derived(
-                format!("{}_per_unit", covariate.name()),
-                start.len(),
-                1.0 / covariate.sd(),
-            )
+            .with_mean(MeanTerm { hyperparameter: first + k, scale: 1.0, column })?
+            .with_derived(format!("{}_per_unit", covariate.name()), first + k, 1.0 / covariate.sd())
             .with_note(covariate_note(covariate));
-        start.push(0.0);
     }
-    Ok(model.with_start(&start))
+    Ok(model.with_start(&first_guess(counts, options)))
 }
 
 /// How the two scales of a coefficient belong together.

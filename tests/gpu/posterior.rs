@@ -10,7 +10,7 @@ use sshmc::model::{LgcpOptions, Model, lgcp, stochvol};
 use sshmc::report::Summary;
 use sshmc::sample::{Fit, Settings, run};
 use sshmc::simulate::{self, PatternTruth};
-use sshmc::structure::{Kernel, Sides};
+use sshmc::structure::{Anisotropy, Kernel, Sides};
 use std::fs::read_to_string;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -103,6 +103,7 @@ fn pattern() -> Arc<Model> {
         range: 0.08,
         total: 1500.0,
         kernel: Kernel::Exponential,
+        anisotropy: Anisotropy::NONE,
     };
     let counts = simulate::lgcp(&truth, 1).unwrap().counts;
     let options = LgcpOptions { sides: Sides::PowersOfTwo, ..LgcpOptions::default() };

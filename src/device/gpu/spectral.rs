@@ -15,7 +15,7 @@ use super::state::{State, total};
 use super::{Gpu, WIDE, WORKGROUP};
 use crate::error::{DeviceError, Result};
 use crate::likelihood::SiteTwin;
-use crate::structure::{HALF_WIDTH, NODES, Place, Spectral, Torus};
+use crate::structure::{NODES, Place, Spectral, Torus};
 use std::borrow::Cow;
 use std::f64::consts::TAU;
 
@@ -189,6 +189,14 @@ impl SpectralBlock {
         let torus = spectral.torus();
         let layout = Layout::new(torus, state.chains);
         layout.check(gpu)?;
+        if !spectral.table().layout().is_quarter() {
+            return Err(DeviceError::Unsupported {
+                what: "a field with a slanting direction".into(),
+                why: "its spectrum lacks the symmetry the stages rely on".into(),
+                remedy: "turn the map so that the angle is 0 or 90 degrees, or use the CPU".into(),
+            }
+            .into());
+        }
         let chains = state.chains;
         let panel = 4 * (NODES * layout.quarter()) as u64;
         let room = (gpu.adapter().binding / panel) as usize;
@@ -312,7 +320,7 @@ impl Block for SpectralBlock {
         prior.first = (self.first[chain] - pull) as f32;
         prior.variance = (2.0 * w[0]).exp() as f32;
         prior.mean_first = (coefficient * self.constant) as f32;
-        prior.steepness = (1.0 / HALF_WIDTH) as f32;
+        prior.steepness = (1.0 / self.spectral.table().half_width()) as f32;
         let table = self.spectral.table();
         let Some(place) = table.locate(w[1] - self.spectral.cell().ln()) else { return false };
         self.lost[chain] = [w[0] - 0.5 * f64::from(prior.variance).ln(), 0.0];
@@ -321,7 +329,7 @@ impl Block for SpectralBlock {
             let (slot, empty) = self.slots.find(index);
             prior.slot = slot as u32;
             prior.position = t as f32;
-            self.lost[chain][1] = (t - f64::from(prior.position)) * HALF_WIDTH;
+            self.lost[chain][1] = (t - f64::from(prior.position)) * table.half_width();
             if empty {
                 let values: Vec<f32> = table.panel(index).iter().map(|&c| c as f32).collect();
                 gpu.upload(&self.table, 4 * (slot * values.len()) as u64, &values);

@@ -3,7 +3,7 @@
 #[path = "common/cli.rs"]
 mod cli;
 
-use cli::{SHORT, sshmc, succeed};
+use cli::{SHORT, succeed};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -81,7 +81,9 @@ impl TorusField {
                 all.as_flattened().iter().sum::<f64>() / 4.0
             }
             Embedding::Periodised => {
-                let images = |p: usize| (reach(self.correlation.kernel) * range / (self.cell * p as f64)).ceil() as i32;
+                let images = |p: usize| {
+                    (reach(self.correlation.kernel) * range / (self.cell * p as f64)).ceil() as i32
+                };
                 let (m1, m2) = (images(p1), images(p2));
                 (-m1..=m1)
                     .flat_map(|a| (-m2..=m2).map(move |b| (a, b)))

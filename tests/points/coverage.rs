@@ -114,7 +114,7 @@ fn check(all: &[Hits]) -> Result<String, String> {
 #[test]
 fn intervals_hold_the_truth_nine_times_in_ten() {
     let [right, narrow] = fits(24, 0.3);
-    println!("{}", check(&right).unwrap());
+    eprintln!("{}", check(&right).unwrap());
     assert!(check(&narrow).is_err(), "intervals of 30 % pass for those of 90 %");
 }
 
@@ -123,6 +123,6 @@ fn intervals_hold_the_truth_nine_times_in_ten() {
 #[ignore = "takes minutes: cargo test --test points two_hundred -- --ignored --nocapture"]
 fn intervals_hold_the_truth_in_two_hundred_fits() {
     let [right, narrow] = fits(200, 0.6);
-    println!("{}", check(&right).unwrap());
+    eprintln!("{}", check(&right).unwrap());
     assert!(check(&narrow).is_err(), "intervals of 60 % pass for those of 90 %");
 }

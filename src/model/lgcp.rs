@@ -1,6 +1,5 @@
 //! Assembles the log-Gaussian Cox process on a grid: y ~ Poisson(area × exposure × e^x), x ~ N(μ1, Σ(σ, range)).
 
-use super::first_guess::first_guess;
 use super::{Column, MeanTerm, Model};
 use crate::data::{Counts, Covariate};
 use crate::error::{Error, Result};
@@ -137,6 +136,10 @@ fn assemble(
     let model = Model::new("lgcp", structure, Arc::new(likelihood), hyperparameters)?
         .reporting_mean()
         .with_note(note);
+    // A field of unit variance and a tenth of the map: far from white noise and from a constant.
+    let side = grid.cell() * grid.rows().max(grid.columns()) as f64;
+    let (sigma, range) = (0.0, (0.1 * side).ln());
+    let mut start = vec![sigma, range];
     let mut model = match options.mu {
         Some(mu) if mu.is_finite() => model.with_offset(mu),
         Some(mu) => {
@@ -144,18 +147,23 @@ fn assemble(
             return Err(Error::input("--mu", "a finite number", format!("{mu}"), remedy));
         }
         None => {
+            start.push(log_rate(counts) - 0.5);
             model.with_mean(MeanTerm { hyperparameter: 2, scale: 1.0, column: Column::Constant })?
         }
     };
-    let first = 2 + usize::from(options.mu.is_none());
-    for (k, covariate) in options.covariates.iter().enumerate() {
+    for covariate in &options.covariates {
         let column = Column::Values(covariate.values().to_vec());
         model = model
-            .with_mean(MeanTerm { hyperparameter: first + k, scale: 1.0, column })?
-            .with_derived(format!("{}_per_unit", covariate.name()), first + k, 1.0 / covariate.sd())
+            .with_mean(MeanTerm { hyperparameter: start.len(), scale: 1.0, column })?
+            .with_derived(
+                format!("{}_per_unit", covariate.name()),
+                start.len(),
+                1.0 / covariate.sd(),
+            )
             .with_note(covariate_note(covariate));
+        start.push(0.0);
     }
-    Ok(model.with_start(&first_guess(counts, options)))
+    Ok(model.with_start(&start))
 }
 
 /// How the two scales of a coefficient belong together.

@@ -4,7 +4,6 @@
 //! same few lines in their program (`examples/custom_model.rs`). The observed sites see η = offset + Σⱼ cⱼ Zⱼ + u, where u is
 //! the Gaussian field of the structure and each coefficient cⱼ is a hyperparameter times a constant.
 
-mod first_guess;
 mod funnel;
 mod gaussian;
 mod lgcp;

@@ -1,25 +1,29 @@
 //! Guesses the scale of a pattern's clusters and with it how fine a grid it deserves.
 //!
-//! The kernel is taken to be exponential: which one it is does not matter for a grid.
+//! A log-Gaussian Cox process with exponential covariance has g(r) = exp(σ² e^{−r/ℓ}). The σ and ℓ whose g is nearest to the
+//! estimated one (minimum contrast, Σ (ĝ^¼ − g^¼)², Møller and Waagepetersen 2004) are rough, and good enough for a grid.
 
 use super::PairCorrelation;
-use super::contrast::minimum_contrast;
 use crate::data::Window;
 
 /// Fewest points worth an estimate.
-pub(super) const FEWEST_POINTS: usize = 20;
+const FEWEST_POINTS: usize = 20;
+/// Variance of the log intensity below which a pattern looks like chance.
+const LEAST_VARIANCE: f64 = 0.1;
+/// The power that evens out the noise of large values.
+const POWER: f64 = 0.25;
 /// Cells along the longer side that are chosen without being asked: a map is no map with fewer, and takes minutes with more.
 const FEWEST_CELLS: f64 = 24.0;
 const MOST_CELLS: f64 = 96.0;
 /// Cells to a clustering scale: enough to tell cluster from gap.
 const CELLS_PER_SCALE: f64 = 3.0;
 
-/// What pairs of points say about clustering.
+/// What the pair correlation says about clustering.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clustering {
     /// Standard deviation of the log intensity.
     pub sigma: f64,
-    /// Range of its correlation in map units; for the exponential kernel the distance over which it falls to 1/e.
+    /// Distance over which its correlation falls to 1/e, in map units.
     pub range: f64,
 }
 
@@ -30,7 +34,22 @@ pub fn clustering(pairs: &PairCorrelation, places: &[(f64, f64)]) -> Option<Clus
     }
     let (distances, g) = (pairs.distances(), pairs.of(places));
     let (shortest, longest) = (distances[0], *distances.last()?);
-    minimum_contrast(&distances, &g, |r| (-r).exp(), (shortest, longest))
+    let mut best = (f64::INFINITY, Clustering { sigma: 0.0, range: 0.0 });
+    for step in 0..60 {
+        let range = shortest * (longest / shortest).powf(f64::from(step) / 59.0);
+        for square in 1..60 {
+            let sigma = 0.06 * f64::from(square);
+            let contrast = |(r, g): (&f64, &f64)| {
+                let model = (POWER * sigma * sigma * (-r / range).exp()).exp();
+                (g.max(0.0).powf(POWER) - model).powi(2)
+            };
+            let distance: f64 = distances.iter().zip(&g).map(contrast).sum();
+            if distance < best.0 {
+                best = (distance, Clustering { sigma, range });
+            }
+        }
+    }
+    (best.1.sigma * best.1.sigma >= LEAST_VARIANCE).then_some(best.1)
 }
 
 /// How many cells along the longer side suit a clustering scale.

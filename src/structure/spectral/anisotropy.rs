@@ -63,11 +63,6 @@ impl Anisotropy {
         self.is_none() || self.angle == 0.0 || self.angle == 90.0
     }
 
-    /// The length of a lag (x, y) in the unit of the range.
-    pub fn distance(&self, x: f64, y: f64) -> f64 {
-        self.metric().distance(x, y)
-    }
-
     pub(super) fn metric(&self) -> Metric {
         let across = self.ratio * self.ratio;
         // Without rounding where the axes are those of the grid.

@@ -17,7 +17,7 @@ use sshmc::model::{self, LgcpOptions, Model};
 use sshmc::random::{Purpose, Stream};
 use sshmc::sample::{Info, Kernel as Transitions, Tuning};
 use sshmc::simulate::{self, PatternTruth, VolatilityTruth};
-use sshmc::structure::{Kernel, Sides, Structure};
+use sshmc::structure::{Anisotropy, Kernel, Sides, Structure};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,6 +76,7 @@ fn pattern(side: usize) -> Result<Arc<Model>> {
         range: 0.05,
         total: 0.3 * (side * side) as f64,
         kernel: Kernel::Exponential,
+        anisotropy: Anisotropy::NONE,
     };
     let counts = simulate::lgcp(&truth, 1)?.counts;
     let options = LgcpOptions { sides: Sides::PowersOfTwo, ..LgcpOptions::default() };

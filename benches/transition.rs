@@ -13,7 +13,7 @@ use sshmc::model::{self, LgcpOptions, Model};
 use sshmc::random::{Purpose, Stream};
 use sshmc::sample::{Info, Progress, Settings, Stage, run};
 use sshmc::simulate::{self, PatternTruth, RegressionTruth, VolatilityTruth};
-use sshmc::structure::{Information, Kernel};
+use sshmc::structure::{Anisotropy, Information, Kernel};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::{Arc, Mutex};
@@ -45,6 +45,7 @@ fn models() -> Result<[(&'static str, Arc<Model>); 3]> {
         range: 0.05,
         total: 1000.0,
         kernel: Kernel::Exponential,
+        anisotropy: Anisotropy::NONE,
     };
     let returns = VolatilityTruth { steps: 2000, phi: 0.95, sigma: 0.2, beta: 0.65 };
     let table = RegressionTruth { groups: 10, features: 20, rows: 100, v: 0.3 };

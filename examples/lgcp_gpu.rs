@@ -8,7 +8,7 @@ use sshmc::model::{LgcpOptions, lgcp};
 use sshmc::report::{Summary, Truth};
 use sshmc::sample::{Settings, run};
 use sshmc::simulate::{self, PatternTruth};
-use sshmc::structure::{Kernel, Sides};
+use sshmc::structure::{Anisotropy, Kernel, Sides};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -27,6 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         range: 0.05,
         total: 5000.0,
         kernel: Kernel::Exponential,
+        anisotropy: Anisotropy::NONE,
     };
     let pattern = simulate::lgcp(&truth, 1)?;
     let options = LgcpOptions { sides: Sides::PowersOfTwo, ..LgcpOptions::default() };

@@ -6,7 +6,7 @@ use sshmc::model::{LgcpOptions, lgcp};
 use sshmc::report::{Summary, Truth};
 use sshmc::sample::{Settings, run};
 use sshmc::simulate::{self, PatternTruth};
-use sshmc::structure::Kernel;
+use sshmc::structure::{Anisotropy, Kernel};
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ const TRUTH: PatternTruth = PatternTruth {
     range: 0.15,
     total: 400.0,
     kernel: Kernel::Exponential,
+    anisotropy: Anisotropy::NONE,
 };
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {

@@ -1,20 +1,15 @@
 //! Runs the benchmark as a user does, on runs of a few draws.
 
+#[path = "common/cli.rs"]
+mod cli;
+
+use cli::{sshmc, text};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 fn bench(directory: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sshmc"))
-        .current_dir(directory)
-        .arg("bench")
-        .args(line.split_whitespace())
-        .output()
-        .expect("the binary runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("text")
+    sshmc(directory, &format!("bench {line}"))
 }
 
 /// The cells of the table's lines.

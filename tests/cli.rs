@@ -1,28 +1,15 @@
 //! Runs the command line as a user does: simulate, fit, summarise, on problems small enough for a second.
 
+#[path = "common/cli.rs"]
+mod cli;
+
+use cli::{SHORT, succeed};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 const MODELS: [&str; 4] = ["lgcp", "sv", "logistic", "funnel"];
-
-/// Runs the binary in a directory.
-fn sshmc(directory: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sshmc"))
-        .current_dir(directory)
-        .args(line.split_whitespace())
-        .output()
-        .expect("the binary runs")
-}
-
-/// Runs the binary and returns what it printed; it must succeed without a word on standard error.
-fn succeed(directory: &Path, line: &str) -> String {
-    let output = sshmc(directory, line);
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && complaint.is_empty(), "{line}: {complaint}");
-    String::from_utf8(output.stdout).expect("text")
-}
 
 /// Small data of every model, and the arguments that fit each.
 fn simulated() -> (tempfile::TempDir, fn(&str) -> &'static str) {
@@ -42,8 +29,6 @@ fn simulated() -> (tempfile::TempDir, fn(&str) -> &'static str) {
         _ => "fit funnel --dim 5",
     })
 }
-
-const SHORT: &str = "--chains 2 --warmup 60 --draws 40 --seed 3";
 
 #[test]
 fn every_model_is_simulated_fitted_and_summarised() {

@@ -1,13 +1,15 @@
 //! Gives the command line everything it should refuse: exit code 2, one line on standard error, nothing on the disk.
 
+#[path = "common/cli.rs"]
+mod cli;
+
+use cli::{directory_with, names, refused, sshmc};
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 
 const GRID: &str = "i,j,y\n0,0,1\n0,1,0\n1,0,2\n1,1,0\n";
 
 /// Files by name, good and bad.
-const FILES: [(&str, &str); 16] = [
+const FILES: [(&str, &str); 17] = [
     ("good.csv", GRID),
     ("returns.csv", "y\n0.1\n-0.2\n0.3\n"),
     ("table.csv", "group,y,x\na,0,1\na,1,2\nb,0,3\nb,1,4\n"),
@@ -19,6 +21,7 @@ const FILES: [(&str, &str); 16] = [
     ("duplicate.csv", "i,j,y\n0,0,1\n0,0,1\n1,0,2\n1,1,0\n"),
     ("missing.csv", "i,j,y\n0,0,1\n0,1,0\n1,1,2\n"),
     ("zeros.csv", "i,j,y\n0,0,0\n0,1,0\n1,0,0\n1,1,0\n"),
+    ("unseen.csv", "i,j,y\n0,0,NaN\n"),
     ("nan.csv", "y\n0.1\nNaN\n0.3\n"),
     ("constant.csv", "y\n1\n1\n1\n"),
     ("flat.csv", "y\n0\n0\n0\n"),
@@ -27,7 +30,7 @@ const FILES: [(&str, &str); 16] = [
 ];
 
 /// What is typed, and parts of the answer.
-const REFUSED: [(&str, &[&str]); 50] = [
+const REFUSED: [(&str, &[&str]); 56] = [
     // Files.
     ("fit lgcp --counts empty.csv", &["empty.csv", "an empty file"]),
     ("fit lgcp --counts absent.csv", &["cannot read absent.csv"]),
@@ -38,6 +41,7 @@ const REFUSED: [(&str, &[&str]); 50] = [
     ("fit lgcp --counts duplicate.csv", &["line 3", "again"]),
     ("fit lgcp --counts missing.csv", &["none for cell (1, 0)"]),
     ("fit lgcp --counts zeros.csv", &["at least one point"]),
+    ("fit lgcp --counts unseen.csv", &["unseen.csv", "got NaN, NA or nothing in every cell"]),
     ("fit lgcp --counts good.csv --exposure absent.csv", &["cannot read absent.csv"]),
     ("fit lgcp --counts good.csv --exposure -1", &["exposure", "positive"]),
     ("fit lgcp --counts good.csv --exposure good.csv", &["a column `exposure`"]),
@@ -71,6 +75,11 @@ const REFUSED: [(&str, &[&str]); 50] = [
     ("fit funnel --method gibbs", &["gibbs", "sshmc"]),
     ("fit funnel --coordinates polar", &["polar", "auto, centred, whitened, informed"]),
     ("fit lgcp --counts good.csv --mu inf", &["--mu", "finite"]),
+    ("fit lgcp --counts good.csv --kernel spherical", &["spherical", "gaussian"]),
+    ("fit lgcp --counts good.csv --anisotropy 30", &["--anisotropy", "30,2"]),
+    ("fit lgcp --counts good.csv --anisotropy 30,0.5", &["ratio from 1 to 10", "1/ratio"]),
+    ("fit lgcp --counts good.csv --anisotropy -30,2 --device gpu", &["0 or 90", "--device cpu"]),
+    ("simulate lgcp --anisotropy 30,99", &["ratio from 1 to 10"]),
     ("fit lgcp", &["--points FILE or --counts FILE"]),
     ("fit lgcp --counts good.csv --oput x", &["--oput"]),
     ("fits", &["'fits'", "'fit'"]),
@@ -84,42 +93,8 @@ const REFUSED: [(&str, &[&str]); 50] = [
     ("summary absent", &["absent", "nothing there", "--out DIR"]),
 ];
 
-fn sshmc(directory: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sshmc"))
-        .current_dir(directory)
-        .args(line.split(' '))
-        .output()
-        .expect("the binary runs")
-}
-
-/// Checks that a command is refused in one helpful line.
-fn refused(directory: &Path, line: &str, parts: &[&str]) {
-    let output = sshmc(directory, line);
-    let complaint = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(output.status.code(), Some(2), "{line}: {complaint}");
-    assert!(complaint.starts_with("error: ") && complaint.ends_with('\n'), "{line}: {complaint}");
-    assert_eq!(complaint.lines().count(), 1, "{line}: {complaint}");
-    assert!(output.stdout.is_empty(), "{line} printed something");
-    for part in parts {
-        assert!(complaint.contains(part), "{line}: no `{part}` in {complaint}");
-    }
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).expect("a directory");
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
-}
-
 fn with_files() -> tempfile::TempDir {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    for (name, text) in FILES {
-        fs::write(directory.path().join(name), text).expect("a file");
-    }
-    directory
+    directory_with(FILES.map(|(name, text)| (name, text.to_owned())))
 }
 
 #[test]
@@ -192,7 +167,7 @@ fn results_never_replace_the_directory_of_their_data() {
 #[test]
 fn a_missing_command_points_to_the_help() {
     let directory = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_sshmc")).output().expect("the binary runs");
+    let output = sshmc(directory.path(), "");
     assert_eq!(output.status.code(), Some(2));
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert!(complaint.lines().count() == 1 && complaint.contains("--help"), "{complaint}");

@@ -15,7 +15,9 @@ use sshmc::hamiltonian::Target;
 use sshmc::likelihood::{Curvature, Likelihood, PoissonLog};
 use sshmc::model::{Column, MeanTerm, Model};
 use sshmc::prior::{Hyperparameter, Hyperparameters};
-use sshmc::structure::{Dense, Embedding, Information, Kernel, Spectral, Structure};
+use sshmc::structure::{
+    Anisotropy, Correlation, Dense, Embedding, Information, Kernel, Spectral, Structure,
+};
 use std::sync::Arc;
 
 /// U and its gradients, written into dirty buffers.
@@ -221,9 +223,9 @@ struct Twins {
     basis: DMatrix<f64>,
 }
 
-fn twins(rows: usize, columns: usize, kernel: Kernel, ranges: (f64, f64)) -> Twins {
+fn twins(rows: usize, columns: usize, correlation: Correlation, ranges: (f64, f64)) -> Twins {
     let cell = 0.5;
-    let spectral = Spectral::new(rows, columns, cell, kernel, ranges).unwrap();
+    let spectral = Spectral::new(rows, columns, cell, correlation, ranges).unwrap();
     let torus = spectral.torus();
     let embedding = spectral.table().embedding();
     let counts: Vec<f64> = (0..rows * columns).map(|i| ((3 * i + 1) % 4) as f64).collect();
@@ -233,7 +235,7 @@ fn twins(rows: usize, columns: usize, kernel: Kernel, ranges: (f64, f64)) -> Twi
         let cell = site / columns * torus.p2 + site % columns;
         (all_counts[cell], all_exposure[cell]) = (counts[site], exposure[site]);
     }
-    let field = TorusField { torus, kernel, embedding, cell };
+    let field = TorusField { torus, correlation, embedding, cell };
     let case = |name, structure, counts, exposure| {
         let mut all: Vec<Hyperparameter> = common::field_priors(0.8).iter().cloned().collect();
         all.push(Hyperparameter::field_mu());
@@ -300,26 +302,32 @@ impl Twins {
 
 #[test]
 fn the_fused_chart_is_the_dense_field_on_the_torus() {
-    for (ranges, kernel) in [
-        ((0.0, f64::INFINITY), Kernel::Exponential),
-        ((0.1, 0.75), Kernel::Exponential),
-        ((0.0, f64::INFINITY), Kernel::Matern32),
+    let open = (0.0, f64::INFINITY);
+    let slanting = Anisotropy::new(35.0, 2.0).unwrap();
+    for (ranges, correlation) in [
+        (open, Kernel::Exponential.into()),
+        ((0.1, 0.75), Kernel::Exponential.into()),
+        (open, Kernel::Matern32.into()),
+        (open, Kernel::Matern1.into()),
+        (open, Kernel::Gaussian.into()),
+        (open, Correlation { kernel: Kernel::Exponential, anisotropy: slanting }),
+        (open, Correlation { kernel: Kernel::Matern1, anisotropy: slanting }),
     ] {
-        let twins = twins(2, 3, kernel, ranges);
+        let twins = twins(2, 3, correlation, ranges);
         let Structure::Spectral(spectral) = twins.spectral.model.structure() else { panic!() };
         let exact = spectral.table().embedding() == Embedding::Exact;
         assert_eq!(exact, ranges.1 < 1.0, "both embeddings are to be seen");
         twins.check(&Coordinates::Centred, &Coordinates::Centred).unwrap();
         for (kappa, shifted) in [(0.0, false), (0.0, true), (0.6, false), (0.6, true)] {
             let [here, there] = both_coordinates(kappa, shifted, &twins.basis);
-            twins.check(&here, &there).unwrap_or_else(|e| panic!("{kernel:?} κ {kappa}: {e}"));
+            twins.check(&here, &there).unwrap_or_else(|e| panic!("{correlation:?} κ {kappa}: {e}"));
         }
     }
 }
 
 #[test]
 fn a_slightly_different_chart_is_noticed() {
-    let twins = twins(2, 3, Kernel::Exponential, (0.0, f64::INFINITY));
+    let twins = twins(2, 3, Kernel::Exponential.into(), (0.0, f64::INFINITY));
     let [here, _] = both_coordinates(0.6, true, &twins.basis);
     let [_, there] = both_coordinates(0.6 + 1e-5, true, &twins.basis);
     assert!(twins.check(&here, &there).is_err());

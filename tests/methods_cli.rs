@@ -2,21 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 
+#[path = "common/cli.rs"]
+mod cli;
+
+use cli::{sshmc, text};
 use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Output};
-
-fn sshmc(directory: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sshmc"))
-        .current_dir(directory)
-        .args(line.split_whitespace())
-        .output()
-        .expect("the binary runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("text")
-}
 
 const SHORT: &str = "--chains 2 --warmup 60 --draws 40 --out out";
 

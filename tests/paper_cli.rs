@@ -2,21 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 
+#[path = "common/cli.rs"]
+mod cli;
+
+use cli::{sshmc, text};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 fn paper(directory: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sshmc"))
-        .current_dir(directory)
-        .arg("paper")
-        .args(line.split_whitespace())
-        .output()
-        .expect("the binary runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("text")
+    sshmc(directory, &format!("paper {line}"))
 }
 
 /// The cells of a page's tables, table by table.

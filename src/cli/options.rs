@@ -4,7 +4,7 @@ use super::fit::check_bounds;
 use clap::{Args, ValueEnum};
 use sshmc::device::Device;
 use sshmc::sample::{self, CoordinateChoice, Footprint, MassChoice, Settings};
-use sshmc::structure::Kernel;
+use sshmc::structure::{Anisotropy, Kernel};
 use sshmc::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -215,20 +215,37 @@ pub(crate) enum TorusSize {
 pub(crate) enum KernelName {
     /// exp(-r): rough fields, the usual choice for Cox processes
     Exponential,
-    /// Once differentiable
+    /// Matern with smoothness 1, by the spectrum of its SPDE; INLA's range is twice this one
+    Matern1,
+    /// Matern with smoothness 3/2: once differentiable
     Matern32,
-    /// Twice differentiable
+    /// Matern with smoothness 5/2: twice differentiable
     Matern52,
+    /// exp(-r^2/2): very smooth fields, with a nugget of 0.0001 of the variance
+    Gaussian,
 }
 
 impl From<KernelName> for Kernel {
     fn from(name: KernelName) -> Self {
         match name {
             KernelName::Exponential => Kernel::Exponential,
+            KernelName::Matern1 => Kernel::Matern1,
             KernelName::Matern32 => Kernel::Matern32,
             KernelName::Matern52 => Kernel::Matern52,
+            KernelName::Gaussian => Kernel::Gaussian,
         }
     }
+}
+
+/// Reads ANGLE,RATIO.
+pub(crate) fn anisotropy(text: &str) -> std::result::Result<Anisotropy, String> {
+    let numbers = text
+        .split_once(',')
+        .and_then(|(angle, ratio)| Some((angle.trim().parse().ok()?, ratio.trim().parse().ok()?)));
+    let Some((angle, ratio)) = numbers else {
+        return Err("expected an angle in degrees and a ratio, for instance 30,2".into());
+    };
+    Anisotropy::new(angle, ratio).map_err(|error| error.to_string())
 }
 
 impl Common {

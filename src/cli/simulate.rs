@@ -1,13 +1,14 @@
 //! Draws data from a model and writes them where the user says.
 
 use super::failure::Failure;
-use super::options::KernelName;
+use super::options::{KernelName, anisotropy};
 use super::screen::Screen;
 use clap::{Args, Subcommand};
 use sshmc::data::OutputDir;
 use sshmc::simulate::{
     FunnelTruth, PatternTruth, RegressionTruth, VolatilityTruth, funnel, lgcp, logistic, stochvol,
 };
+use sshmc::structure::Anisotropy;
 use std::path::{Path, PathBuf};
 
 /// Models to draw from.
@@ -65,6 +66,10 @@ pub(crate) struct Lgcp {
     /// Correlation function
     #[arg(long, value_enum, default_value_t = KernelName::Exponential)]
     kernel: KernelName,
+    /// Correlation that reaches RATIO times (1 to 10) further along ANGLE (degrees from the x axis towards the y axis) than
+    /// across it; the range is then the longer one
+    #[arg(long, value_name = "ANGLE,RATIO", value_parser = anisotropy, allow_hyphen_values = true)]
+    anisotropy: Option<Anisotropy>,
     #[command(flatten)]
     common: Common,
 }
@@ -136,7 +141,9 @@ impl Lgcp {
     fn run(&self) -> Result<(), Failure> {
         let (rows, columns) = self.grid;
         let Lgcp { sigma, range, total, .. } = *self;
-        let truth = PatternTruth { rows, columns, sigma, range, total, kernel: self.kernel.into() };
+        let kernel = self.kernel.into();
+        let anisotropy = self.anisotropy.unwrap_or(Anisotropy::NONE);
+        let truth = PatternTruth { rows, columns, sigma, range, total, kernel, anisotropy };
         let drawn = lgcp(&truth, self.common.seed).map_err(Failure::preparing)?;
         let points = drawn.points.len();
         let what = format!("{points} points in {rows} x {columns} cells (mu = {:.4})", drawn.mu);

@@ -12,7 +12,7 @@ use super::tally::{SMALLEST_SHARE, Slopes, Volume};
 use crate::error::Result;
 use crate::numeric::{inline, vectorised};
 use crate::structure::{
-    Eigenvalues, Factor, Information, Spectral, SpectralFactor, Torus, Transform, fold, variance,
+    Eigenvalues, Factor, Information, Spectral, SpectralFactor, Torus, Transform, variance,
 };
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(super) struct SpectralChart {
 struct Rows {
     root: Vec<f64>,
     product: Vec<f64>,
-    quarter: Vec<f64>,
+    values: Vec<f64>,
     /// An edge row.
     edges: Vec<f64>,
 }
@@ -59,8 +59,10 @@ impl SpectralChart {
         let pulls: Vec<_> =
             if information.is_none() { Vec::new() } else { columns.iter().map(pull).collect() };
         let wide = || vec![0.0; 2 * torus.p1];
+        let factor = spectral.factor(information)?;
+        let layout = factor.layout();
         Ok(Self {
-            factor: spectral.factor(information)?,
+            factor,
             transform: Transform::new(torus),
             s: match &shift {
                 Some(q) => q.to_vec(),
@@ -70,13 +72,13 @@ impl SpectralChart {
             shift,
             pulls,
             e: vec![0.0; torus.dim()],
-            volume: Volume::new(torus.half1()),
+            volume: Volume::new(layout),
             volume_sums: [0.0; 3],
-            slopes: Slopes::new(torus.half1()),
+            slopes: Slopes::new(layout.width()),
             rows: Rows {
                 root: wide(),
                 product: wide(),
-                quarter: vec![0.0; torus.half1()],
+                values: vec![0.0; layout.width()],
                 edges: vec![0.0; torus.p1],
             },
         })
@@ -170,8 +172,8 @@ impl SpectralChart {
         let n = range.len();
         let positive = self.factor.set_row(at, variance, k2);
         if self.factor.kappa() > 0.0 {
-            let row = k2 * torus.half1()..(k2 + 1) * torus.half1();
-            self.volume.add(edge, &self.factor.share[row.clone()], &self.factor.slope[row]);
+            let row = self.factor.layout().row(k2);
+            self.volume.add(k2, &self.factor.share[row.clone()], &self.factor.slope[row]);
         }
         let s = if self.s.is_empty() { &[][..] } else { &self.s[range.clone()] };
         let (z, e) = (&z[range.clone()], &mut self.e[range]);
@@ -197,7 +199,7 @@ impl SpectralChart {
         let range = torus.row(k2);
         let n = range.len();
         let (z, e, y) = (&z[range.clone()], &self.e[range.clone()], &mut by_z[range]);
-        let Rows { root, product, quarter, edges } = &mut self.rows;
+        let Rows { root, product, values, edges } = &mut self.rows;
         let (root, product) = (&mut root[..n], &mut product[..n]);
         self.factor.write_roots(k2, root);
         let kappa = self.factor.kappa();
@@ -209,9 +211,10 @@ impl SpectralChart {
             false => (self.transform.analysis_norm(), &*self.transform.parts(k2)),
         };
         scale_out(z, g, root, (norm, kappa), e, y, product);
-        fold(edge, product, quarter);
-        let row = k2 * torus.half1()..(k2 + 1) * torus.half1();
-        self.slopes.add(quarter, &self.factor.share[row.clone()], &self.factor.slope[row]);
+        let layout = self.factor.layout();
+        layout.fold(k2, product, values);
+        let row = layout.row(k2);
+        self.slopes.add(values, &self.factor.share[row.clone()], &self.factor.slope[row]);
     }
 
     /// The part of ∂U/∂c that comes through u: −(T y)'κZ.

@@ -1,8 +1,9 @@
-//! Adds up what a torus field's potential and its gradient need of the spectrum, column by column of the quarter.
+//! Adds up what a torus field's potential and its gradient need of the spectrum, column by column.
 //!
 //! Rows are added element by element, which any vector unit does at full speed; the few columns are summed once at the end.
 
 use crate::numeric::{inline, ln};
+use crate::structure::Layout;
 
 /// Rows whose shares are multiplied before a logarithm is taken: none exceeds one, and eight above [`SMALLEST_SHARE`] have a
 /// product that is a normal number.
@@ -10,8 +11,11 @@ const FACTORS: usize = 8;
 /// The smallest a = 1/(1 + κλ) that the tally takes.
 pub(super) const SMALLEST_SHARE: f64 = 1e-38;
 
-/// Σ log(1 + κλ), Σ(1 − a) and Σ(1 − a) S'/S over all degrees of freedom, half of each mirrored row.
+/// Σ log(1 + κλ), Σ(1 − a) and Σ(1 − a) S'/S over all degrees of freedom.
 pub(super) struct Volume {
+    layout: Layout,
+    /// How many degrees of freedom a value in each column stands for, except in the two edge rows.
+    weights: Vec<f64>,
     product: Vec<f64>,
     factors: usize,
     logs: Vec<f64>,
@@ -20,9 +24,11 @@ pub(super) struct Volume {
 }
 
 impl Volume {
-    pub(super) fn new(width: usize) -> Self {
+    pub(super) fn new(layout: Layout) -> Self {
+        let width = layout.width();
         let [logs, rest, slopes] = std::array::from_fn(|_| vec![0.0; width]);
-        Self { product: vec![1.0; width], factors: 0, logs, rest, slopes }
+        let weights = (0..width).map(|k1| layout.column_multiplicity(k1)).collect();
+        Self { layout, weights, product: vec![1.0; width], factors: 0, logs, rest, slopes }
     }
 
     pub(super) fn clear(&mut self) {
@@ -33,21 +39,17 @@ impl Volume {
             .for_each(|sum| sum.fill(0.0));
     }
 
-    /// Adds a row with these a and S'/S.
+    /// Adds row k₂, with these a and S'/S.
     #[inline(always)]
-    pub(super) fn add(&mut self, edge: bool, share: &[f64], slope: &[f64]) {
-        let n = share.len();
-        let slope = &slope[..n];
-        let (product, logs) = (&mut self.product[..n], &mut self.logs[..n]);
-        let (rest, slopes) = (&mut self.rest[..n], &mut self.slopes[..n]);
-        if edge {
-            for k in 0..n {
-                logs[k] -= 0.5 * ln(share[k]);
-                rest[k] += 0.5 * (1.0 - share[k]);
-                slopes[k] += 0.5 * (1.0 - share[k]) * slope[k];
-            }
+    pub(super) fn add(&mut self, k2: usize, share: &[f64], slope: &[f64]) {
+        if self.layout.is_edge(k2) {
+            self.add_edge(k2, share, slope);
             return;
         }
+        let n = share.len();
+        let slope = &slope[..n];
+        let product = &mut self.product[..n];
+        let (rest, slopes) = (&mut self.rest[..n], &mut self.slopes[..n]);
         for k in 0..n {
             product[k] *= share[k];
             let part = 1.0 - share[k];
@@ -57,6 +59,16 @@ impl Volume {
         self.factors += 1;
         if self.factors == FACTORS {
             self.take_logs();
+        }
+    }
+
+    /// Edge rows hold fewer degrees of freedom for a value, and some of their values are never read.
+    fn add_edge(&mut self, k2: usize, share: &[f64], slope: &[f64]) {
+        for k in 0..=self.layout.last() {
+            let weight = self.layout.multiplicity(k2, k) / self.weights[k];
+            self.logs[k] -= weight * ln(share[k]);
+            self.rest[k] += weight * (1.0 - share[k]);
+            self.slopes[k] += weight * (1.0 - share[k]) * slope[k];
         }
     }
 
@@ -75,11 +87,11 @@ impl Volume {
     #[inline(always)]
     pub(super) fn sums(&mut self) -> [f64; 3] {
         self.take_logs();
-        [&self.logs, &self.rest, &self.slopes].map(|sum| 2.0 * mirrored(sum))
+        [&self.logs, &self.rest, &self.slopes].map(|sum| inline::dot(&self.weights, sum))
     }
 }
 
-/// Σ a P and Σ a P S'/S, P being folded into the quarter.
+/// Σ a P and Σ a P S'/S, P being folded into the values of the spectrum.
 pub(super) struct Slopes {
     sigma: Vec<f64>,
     range: Vec<f64>,
@@ -113,11 +125,4 @@ impl Slopes {
     pub(super) fn sums(&self) -> [f64; 2] {
         [&self.sigma, &self.range].map(|sum| inline::sum(sum))
     }
-}
-
-/// The sum over columns of the spectrum, all but the first and the last of which stand for two.
-#[inline(always)]
-fn mirrored(columns: &[f64]) -> f64 {
-    let last = columns.len() - 1;
-    2.0 * inline::sum(&columns[1..last]) + columns[0] + columns[last]
 }

@@ -72,14 +72,14 @@ impl Counts {
         let refuse = |expected: &str, got: &str, remedy: &str| {
             Err(Error::input(place, expected, got, remedy))
         };
-        if grid.cells() < FEWEST_CELLS {
-            let remedy = "lay a finer grid over the points";
-            return refuse("at least 4 cells", &format!("{} cells", grid.sides()), remedy);
-        }
         let observed: Vec<bool> = counts.iter().map(|y| !y.is_nan()).collect();
         if !observed.contains(&true) {
             let remedy = "give the counts of the cells that were looked at, 0 included";
-            return refuse("some observed cells", "no count in any cell", remedy);
+            return refuse("some observed cells", "NaN, NA or nothing in every cell", remedy);
+        }
+        if grid.cells() < FEWEST_CELLS {
+            let remedy = "lay a finer grid over the points";
+            return refuse("at least 4 cells", &format!("{} cells", grid.sides()), remedy);
         }
         if !counts.iter().any(|&y| y > 0.0) {
             let remedy =

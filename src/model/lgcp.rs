@@ -5,7 +5,9 @@ use crate::data::{Counts, Covariate};
 use crate::error::{Error, Result};
 use crate::likelihood::PoissonLog;
 use crate::prior::{Distribution, Hyperparameter, Hyperparameters, Scale};
-use crate::structure::{Dense, Embedding, Kernel, Sides, Spectral, Stationary, Structure};
+use crate::structure::{
+    Anisotropy, Correlation, Dense, Embedding, Kernel, Sides, Spectral, Stationary, Structure,
+};
 use std::sync::Arc;
 
 /// Choices about an LGCP.
@@ -15,6 +17,8 @@ pub struct LgcpOptions {
     pub mu: Option<f64>,
     /// The correlation function.
     pub kernel: Kernel,
+    /// How it depends on direction; fixed, not learnt.
+    pub anisotropy: Anisotropy,
     /// Covariates of the log intensity; each has a coefficient of its name, per standard deviation.
     pub covariates: Vec<Covariate>,
     /// Priors that replace the defaults, as `NAME=DIST(…)`.
@@ -28,6 +32,7 @@ impl Default for LgcpOptions {
         Self {
             mu: None,
             kernel: Kernel::Exponential,
+            anisotropy: Anisotropy::NONE,
             covariates: Vec::new(),
             priors: Vec::new(),
             sides: Sides::default(),
@@ -46,22 +51,49 @@ pub fn lgcp(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
         grid.rows(),
         grid.columns(),
         grid.cell(),
-        options.kernel,
+        Correlation { kernel: options.kernel, anisotropy: options.anisotropy },
         allowed_ranges(&hyperparameters),
         options.sides,
     )?;
     let note = embedding_note(&spectral, &hyperparameters);
-    assemble(counts, options, Structure::Spectral(spectral), hyperparameters, note)
+    let model = assemble(counts, options, Structure::Spectral(spectral), hyperparameters, note)?;
+    Ok(correlation_notes(options).into_iter().fold(model, Model::with_note))
+}
+
+/// What there is to know about a correlation function other than the default.
+fn correlation_notes(options: &LgcpOptions) -> Vec<String> {
+    let mut notes = Vec::new();
+    match options.kernel {
+        Kernel::Gaussian => notes.push(format!(
+            "a nugget of {} of the variance is part of the Gaussian kernel: without it small eigenvalues vanish",
+            options.kernel.nugget()
+        )),
+        Kernel::Matern1 => notes.push(
+            "Matern with smoothness 1 is the SPDE's field with kappa = sqrt(2)/range: the range that INLA reports, sqrt(8)/kappa, \
+             is twice this one"
+                .into(),
+        ),
+        Kernel::Exponential | Kernel::Matern32 | Kernel::Matern52 => (),
+    }
+    if !options.anisotropy.is_none() {
+        let (angle, ratio) = (options.anisotropy.angle(), options.anisotropy.ratio());
+        notes.push(format!(
+            "the range is the one along {angle} degrees from the x axis towards the y axis; across it the range is {ratio} times \
+             shorter"
+        ));
+    }
+    notes
 }
 
 /// The same model with nothing but the window's cells as latents and their covariance dense, as it was published: the
 /// reference for [`lgcp`], for the exponential kernel.
 pub fn lgcp_on_window(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
     let grid = counts.grid();
-    if options.kernel != Kernel::Exponential || grid.cells() > MOST_DENSE {
+    let plain = options.kernel == Kernel::Exponential && options.anisotropy.is_none();
+    if !plain || grid.cells() > MOST_DENSE {
         return Err(Error::input(
             "window with a dense covariance",
-            format!("the exponential kernel and at most {MOST_DENSE} cells"),
+            format!("the exponential kernel without anisotropy and at most {MOST_DENSE} cells"),
             format!("{:?} and {}", options.kernel, grid.cells()),
             "put the grid in a torus instead",
         ));

@@ -4,7 +4,6 @@ mod audit;
 mod batch;
 mod footprint;
 mod information;
-mod path;
 mod pilot;
 mod rivals;
 mod run;

@@ -209,7 +209,6 @@ fn info(outcome: &Outcome) -> Info {
         block_acceptance: outcome.acceptance,
         energy: outcome.energy,
         steps: outcome.steps,
-        length: 0.0,
         divergent: outcome.divergent,
     }
 }

@@ -179,9 +179,6 @@ impl<'a> Plan<'a> {
             blocks: matches!(self.integrator, Integrator::Abla { .. }),
             share: self.learn,
             tilt: self.settings.tilt,
-            path: self.settings.path.is_none()
-                && self.settings.steps.is_none()
-                && matches!(self.integrator, Integrator::Joint(_)),
         }
     }
 

@@ -43,8 +43,6 @@ pub struct Info {
     pub energy: f64,
     /// Integrator steps made.
     pub steps: u32,
-    /// How long the trajectory was, in the latents' time; zero for methods whose trajectories have no such length.
-    pub length: f64,
     /// Whether the trajectory diverged.
     pub divergent: bool,
 }
@@ -213,7 +211,6 @@ impl Kernel {
                 block_acceptance: [(-latent).exp().min(1.0), (latent - error).exp().min(1.0)],
                 energy: self.saved.energy[b],
                 steps: self.counts[b],
-                length: f64::from(self.counts[b]) * self.sizes[b],
                 divergent: error > DIVERGENT,
             };
             self.accepted[b] = info.accepted;

@@ -6,7 +6,6 @@
 //! from other chains, so a chain's draws do not depend on which others run beside it; nothing is learnt after warm-up.
 
 use super::information::{Share, information};
-use super::path::PathLearner;
 use super::step_size::DualAveraging;
 use super::transition::{Info, Kernel, Tuning};
 use crate::coordinates::Coordinates;
@@ -53,8 +52,6 @@ pub(crate) struct Goals {
     pub(crate) share: Option<Share>,
     /// Whether latents learn to follow the hyperparameters.
     pub(crate) tilt: bool,
-    /// Whether the length of trajectories is learnt.
-    pub(crate) path: bool,
 }
 
 /// Learns one chain's tuning.
@@ -75,7 +72,6 @@ pub(crate) struct Adapter {
     latents: DualAveraging,
     hyperparameters: DualAveraging,
     draws: Vec<Vec<f64>>,
-    path: Option<PathLearner>,
     field: Option<FieldLearner>,
 }
 
@@ -86,7 +82,6 @@ pub(super) struct AdapterState {
     latents: DualAveraging,
     hyperparameters: DualAveraging,
     draws: Vec<Vec<f64>>,
-    path: Option<PathLearner>,
     field: Option<FieldLearner>,
 }
 
@@ -230,7 +225,6 @@ impl Adapter {
             latents: averaging.clone(),
             hyperparameters: averaging,
             draws: Vec::new(),
-            path: goals.path.then(|| PathLearner::new(goals.start.path)),
             field: (goals.share.is_some() || goals.tilt)
                 .then(|| FieldLearner::new(structure.dim(), structure.sites())),
         }
@@ -243,7 +237,6 @@ impl Adapter {
             latents: self.latents.clone(),
             hyperparameters: self.hyperparameters.clone(),
             draws: self.draws.clone(),
-            path: self.path.clone(),
             field: self.field.clone(),
         }
     }
@@ -254,7 +247,6 @@ impl Adapter {
         self.latents = state.latents;
         self.hyperparameters = state.hyperparameters;
         self.draws = state.draws;
-        self.path = state.path;
         self.field = state.field;
     }
 
@@ -291,15 +283,9 @@ impl Adapter {
         if let Some(field) = &mut self.field {
             field.update(kernel, self.chain, &phi, info.accepted);
         }
-        if let Some(path) = &mut self.path {
-            path.add(info.length);
-        }
         self.draws.push(phi.clone());
         let mut changed = false;
         if self.ends_window(index) {
-            if let Some(path) = &mut self.path {
-                path.learn(&self.draws);
-            }
             self.learn_metric(kernel);
             self.narrow = kernel.system.metrics[self.chain].scales().iter().all(|&s| s < NARROW);
             changed = self.learn_coordinates(kernel, &phi)?;
@@ -333,9 +319,6 @@ impl Adapter {
         // On the way to the typical set step sizes can be tiny; long trajectories would be wasted there.
         let early = self.windows.first().is_some_and(|&first| index + 1 < first);
         tuning.most_steps = if early { EARLY_STEPS.min(self.most_steps) } else { self.most_steps };
-        if let Some(path) = &self.path {
-            tuning.path = path.path();
-        }
         tuning.careful = if self.narrow { CAREFUL } else { CAREFUL_WIDE };
     }
 

@@ -6,7 +6,7 @@
 use super::{positive, stream};
 use crate::data::{Counts, Grid, OutputDir};
 use crate::error::{Error, Result};
-use crate::structure::{Information, Kernel, Spectral, Structure};
+use crate::structure::{Anisotropy, Correlation, Information, Kernel, Spectral, Structure};
 use rand_distr::{Distribution, Poisson};
 use serde_json::json;
 use std::io::Write;
@@ -37,6 +37,8 @@ pub struct PatternTruth {
     pub total: f64,
     /// Correlation function.
     pub kernel: Kernel,
+    /// How it depends on direction.
+    pub anisotropy: Anisotropy,
 }
 
 /// A simulated pattern.
@@ -105,7 +107,9 @@ fn check(truth: &PatternTruth) -> Result<()> {
 fn field(truth: &PatternTruth, grid: &Grid, seed: u64) -> Result<Vec<f64>> {
     // A hair more than the range, because the table's end is compared after rounding.
     let ranges = (truth.range, 1.01 * truth.range);
-    let spectral = Spectral::new(truth.rows, truth.columns, grid.cell(), truth.kernel, ranges)?;
+    let PatternTruth { rows, columns, kernel, anisotropy, .. } = *truth;
+    let correlation = Correlation { kernel, anisotropy };
+    let spectral = Spectral::new(rows, columns, grid.cell(), correlation, ranges)?;
     let structure = Structure::Spectral(spectral);
     let mut factor = structure.factor(&Information::NONE)?;
     if !factor.set(&[truth.sigma.ln(), truth.range.ln()]) {
@@ -164,6 +168,7 @@ impl PointPattern {
                 "columns": truth.columns,
                 "cell": grid.cell(),
                 "kernel": truth.kernel,
+                "anisotropy": truth.anisotropy,
                 "parameters": { "sigma": truth.sigma, "range": truth.range, "mu": self.mu },
                 "expected_points": truth.total,
                 "points": self.points.len(),
@@ -183,6 +188,7 @@ mod tests {
         range: 0.1,
         total: 500.0,
         kernel: Kernel::Exponential,
+        anisotropy: Anisotropy::NONE,
     };
 
     #[test]

@@ -64,7 +64,7 @@ pub fn suggest_cells(window: &Window, clustering: Option<&Clustering>) -> usize 
 mod tests {
     use super::*;
     use crate::simulate::{PatternTruth, lgcp};
-    use crate::structure::Kernel;
+    use crate::structure::{Anisotropy, Kernel};
 
     #[test]
     fn the_scale_of_a_simulated_pattern_is_found_and_chance_has_none() {
@@ -78,6 +78,7 @@ mod tests {
                 range: 0.06,
                 total: 2000.0,
                 kernel: Kernel::Exponential,
+                anisotropy: Anisotropy::NONE,
             };
             lgcp(&truth, 4).unwrap().points
         };

@@ -70,13 +70,14 @@ fn of_spectral(spectral: &Spectral, log_range: f64) -> Option<Fisher> {
     let torus = spectral.torus();
     let [s, first, second] = spectral.table().derivatives(log_range - spectral.cell().ln())?;
     let mut traces = [0.0; 4];
-    let width = torus.half1();
+    let layout = spectral.table().layout();
+    let width = layout.width();
     for k2 in 0..torus.half2() {
         for k1 in 0..width {
             let k = k2 * width + k1;
             let (a, b) = (first[k] / s[k], second[k] / s[k]);
             let terms = [a, a * a, b - a * a, a * (b - a * a)];
-            let weight = torus.multiplicity(k2, k1);
+            let weight = layout.multiplicity(k2, k1);
             traces.iter_mut().zip(terms).for_each(|(sum, term)| *sum += weight * term);
         }
     }

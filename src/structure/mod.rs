@@ -28,8 +28,11 @@ pub use covariance::{Covariance, Stationary};
 pub use dense::Dense;
 pub use fisher::Fisher;
 pub use groups::Groups;
-pub(crate) use spectral::{Eigenvalues, HALF_WIDTH, NODES, Place, Transform, fold, variance};
-pub use spectral::{Embedding, Kernel, Sides, Spectral, SpectralFactor, SpectrumTable, Torus};
+pub use spectral::{
+    Anisotropy, Correlation, Embedding, Kernel, Sides, Spectral, SpectralFactor, SpectrumTable,
+    Torus,
+};
+pub(crate) use spectral::{Eigenvalues, Layout, NODES, Place, Transform, variance};
 
 use crate::error::{Error, Result};
 use nalgebra::DMatrix;

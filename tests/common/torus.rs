@@ -1,7 +1,7 @@
 //! Repeats the algebra of fields on a torus the slow way, from the formulas alone.
 
 use nalgebra::DMatrix;
-use sshmc::structure::{Covariance, Embedding, Kernel, Torus};
+use sshmc::structure::{Correlation, Covariance, Embedding, Kernel, Torus};
 use std::f64::consts::{SQRT_2, TAU};
 
 /// The orthonormal real Fourier basis: rows are basis functions in the order of the documentation, columns are cells.
@@ -37,27 +37,53 @@ pub(crate) fn fourier(torus: Torus) -> DMatrix<f64> {
 #[derive(Clone, Debug)]
 pub(crate) struct TorusField {
     pub(crate) torus: Torus,
-    pub(crate) kernel: Kernel,
+    pub(crate) correlation: Correlation,
     pub(crate) embedding: Embedding,
     pub(crate) cell: f64,
 }
 
-/// Distance in units of the range beyond which images are left out: the largest kernel there is e⁻⁴⁵.
-const REACH: f64 = 45.0;
+/// Distance in units of the range beyond which images are left out: every kernel is below 1e-16 there.
+fn reach(kernel: Kernel) -> f64 {
+    match kernel {
+        Kernel::Exponential => 38.0,
+        Kernel::Matern1 => 29.0,
+        Kernel::Matern32 => 24.0,
+        Kernel::Matern52 => 20.0,
+        Kernel::Gaussian => 9.0,
+    }
+}
+
+/// The correlation in the plane at a lag in map units, without the nugget.
+pub(crate) fn planar(correlation: Correlation, (x, y): (f64, f64), range: f64) -> f64 {
+    let Correlation { kernel, anisotropy } = correlation;
+    let (sin, cos) = anisotropy.angle().to_radians().sin_cos();
+    let (along, across) = (x * cos + y * sin, y * cos - x * sin);
+    kernel.correlation(along.hypot(anisotropy.ratio() * across) / range)
+}
 
 impl TorusField {
-    fn correlation(&self, lag1: usize, lag2: usize, range: f64) -> f64 {
+    fn at_lag(&self, lag1: usize, lag2: usize, range: f64) -> f64 {
         let Torus { p1, p2, .. } = self.torus;
-        let (i, j) = (lag1.min(p1 - lag1) as f64, lag2.min(p2 - lag2) as f64);
         let at = |a: i32, b: i32| {
-            let y = i + f64::from(a) * p1 as f64;
-            let x = j + f64::from(b) * p2 as f64;
-            self.kernel.correlation(self.cell * y.hypot(x) / range)
+            let y = lag1 as f64 + f64::from(a) * p1 as f64;
+            let x = lag2 as f64 + f64::from(b) * p2 as f64;
+            planar(self.correlation, (self.cell * x, self.cell * y), range)
         };
         match self.embedding {
-            Embedding::Exact => at(0, 0),
+            // The shortest way round; for lags half way round, the mean over both.
+            Embedding::Exact => {
+                let ways = |lag: usize, p: usize| match (2 * lag).cmp(&p) {
+                    std::cmp::Ordering::Less => [0, 0],
+                    std::cmp::Ordering::Equal => [0, -1],
+                    std::cmp::Ordering::Greater => [-1, -1],
+                };
+                let all = ways(lag1, p1).map(|a| ways(lag2, p2).map(|b| at(a, b)));
+                all.as_flattened().iter().sum::<f64>() / 4.0
+            }
             Embedding::Periodised => {
-                let images = |p: usize| (REACH * range / (self.cell * p as f64)).ceil() as i32;
+                let images = |p: usize| {
+                    (reach(self.correlation.kernel) * range / (self.cell * p as f64)).ceil() as i32
+                };
                 let (m1, m2) = (images(p1), images(p2));
                 (-m1..=m1)
                     .flat_map(|a| (-m2..=m2).map(move |b| (a, b)))
@@ -69,14 +95,16 @@ impl TorusField {
 
     /// The covariance matrix.
     pub(crate) fn matrix(&self, w: &[f64]) -> DMatrix<f64> {
+        let range = w[1].exp();
+        let variance = (2.0 * w[0]).exp();
         let Torus { p1, p2, .. } = self.torus;
-        let lags: Vec<f64> =
-            (0..p1 * p2).map(|l| self.correlation(l / p2, l % p2, w[1].exp())).collect();
-        let variance = (2.0 * w[0]).exp() / lags[0];
+        let nugget = self.correlation.kernel.nugget();
+        let lags: Vec<f64> = (0..p1 * p2).map(|l| self.at_lag(l / p2, l % p2, range)).collect();
         DMatrix::from_fn(p1 * p2, p1 * p2, |a, b| {
-            let lag1 = (a / p2).abs_diff(b / p2);
-            let lag2 = (a % p2).abs_diff(b % p2);
-            variance * lags[lag1 * p2 + lag2]
+            let lag1 = (b / p2 + p1 - a / p2) % p1;
+            let lag2 = (b % p2 + p2 - a % p2) % p2;
+            let own = if a == b { nugget } else { 0.0 };
+            variance * ((1.0 - nugget) * lags[lag1 * p2 + lag2] / lags[0] + own)
         })
     }
 }

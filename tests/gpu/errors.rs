@@ -1,13 +1,13 @@
 //! Asks for what cannot be had: the error says what and what to do, and nothing panics or hangs.
 
-use crate::worlds::{cox, device};
+use crate::worlds::{cox, cox_with, device};
 use sshmc::coordinates::Coordinates;
 use sshmc::data::Counts;
 use sshmc::device::Device;
 use sshmc::hamiltonian::MassKind;
 use sshmc::model::{LgcpOptions, funnel, lgcp};
 use sshmc::sample::{CoordinateChoice, Settings, run};
-use sshmc::structure::Information;
+use sshmc::structure::{Anisotropy, Information};
 use sshmc::{DeviceError, Error};
 use std::sync::Arc;
 
@@ -38,6 +38,10 @@ fn models_without_stages_are_refused() {
     let smooth = Arc::new(lgcp(&counts, &LgcpOptions::default()).unwrap());
     let error = run(&smooth, &settings(), &()).unwrap_err().to_string();
     assert!(error.contains("6 x 6 torus") && error.contains("PowersOfTwo"), "{error}");
+    let anisotropy = Anisotropy::new(30.0, 2.0).unwrap();
+    let slanting = cox_with(3, 5, LgcpOptions { anisotropy, ..LgcpOptions::default() });
+    let error = run(&slanting, &settings(), &()).unwrap_err().to_string();
+    assert!(error.contains("slanting") && error.contains("use the CPU"), "{error}");
     let prior = MassKind::Precision(Information::NONE);
     let model = cox(3, 5, None);
     let z = vec![0.0; model.structure().dim()];

@@ -11,7 +11,7 @@ use sshmc::model::{LgcpOptions, Model, lgcp, stochvol};
 use sshmc::report::Summary;
 use sshmc::sample::{Fit, Settings, run};
 use sshmc::simulate::{self, PatternTruth};
-use sshmc::structure::{Kernel, Sides};
+use sshmc::structure::{Anisotropy, Kernel, Sides};
 use std::fs::read_to_string;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -104,6 +104,7 @@ fn pattern(rows: usize, columns: usize, range: f64) -> Arc<Model> {
         range,
         total: 0.6 * (rows * columns) as f64,
         kernel: Kernel::Exponential,
+        anisotropy: Anisotropy::NONE,
     };
     let counts = simulate::lgcp(&truth, 1).unwrap().counts;
     let options = LgcpOptions { sides: Sides::PowersOfTwo, ..LgcpOptions::default() };

@@ -5,7 +5,7 @@ use sshmc::coordinates::Coordinates;
 use sshmc::data::{Counts, Covariate, Raster, Returns};
 use sshmc::device::Device;
 use sshmc::model::{LgcpOptions, Model, gaussian, lgcp, stochvol};
-use sshmc::structure::{Ar1, Information, Sides, Structure};
+use sshmc::structure::{Anisotropy, Ar1, Information, Kernel, Sides, Structure};
 use std::sync::{Arc, LazyLock};
 
 /// The adapter under test: the best, or the one whose name contains `SSHMC_TEST_ADAPTER`.
@@ -63,12 +63,17 @@ impl World {
 
 /// Counts on a grid, about a tenth of the cells unobserved.
 pub(crate) fn cox(rows: usize, columns: usize, mu: Option<f64>) -> Arc<Model> {
+    cox_with(rows, columns, LgcpOptions { mu, ..LgcpOptions::default() })
+}
+
+/// The same with other options.
+pub(crate) fn cox_with(rows: usize, columns: usize, options: LgcpOptions) -> Arc<Model> {
     let noise = normals(rows * columns, 77);
     let count = |e: &f64| if *e > 1.3 { f64::NAN } else { (2.0 * e.exp()).round() };
     let mut counts: Vec<f64> = noise.iter().map(count).collect();
     counts[0] = 1.0;
     let counts = Counts::from_vec(rows, columns, counts).unwrap();
-    let options = LgcpOptions { mu, sides: Sides::PowersOfTwo, ..LgcpOptions::default() };
+    let options = LgcpOptions { sides: Sides::PowersOfTwo, ..options };
     Arc::new(lgcp(&counts, &options).unwrap())
 }
 
@@ -111,6 +116,9 @@ pub(crate) fn series(steps: usize) -> Arc<Model> {
 
 /// Sizes around those of workgroups and lines, square and not, one chain and many; every length of transform's last pass.
 pub(crate) fn worlds() -> Vec<World> {
+    let smooth = LgcpOptions { kernel: Kernel::Gaussian, ..LgcpOptions::default() };
+    let anisotropy = Anisotropy::new(90.0, 2.0).unwrap();
+    let along = LgcpOptions { kernel: Kernel::Matern1, anisotropy, ..LgcpOptions::default() };
     let world = |name, model, kappa, chains| World { name, model, kappa, chains, step: 0.1 };
     vec![
         world("2 x 2", cox(2, 2, None), 0.5, 1),
@@ -121,6 +129,8 @@ pub(crate) fn worlds() -> Vec<World> {
         world("33 x 32", cox(33, 32, None), 0.1, 2),
         world("20 x 30, covariates", with_covariates(20, 30), 0.3, 2),
         world("9 x 9, covariates", with_covariates(9, 9), 0.0, 3),
+        world("16 x 9, Gaussian", cox_with(16, 9, smooth), 0.3, 2),
+        world("16 x 9, Matern 1, anisotropic", cox_with(16, 9, along), 0.3, 2),
         world("1 step", series(1), 0.5, 2),
         world("7 returns", series(7), 0.0, 1),
         world("8 returns", series(8), 0.5, 3),

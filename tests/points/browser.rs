@@ -1,6 +1,7 @@
 //! Opens reports in a headless browser: they render without a complaint, pictures included, and fit a phone.
 
-use super::{SHORT, WINDOW, clumps, csv, directory_with, succeed};
+use super::cli::{SHORT, directory_with, succeed};
+use super::{WINDOW, clumps, csv};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,39 +1,12 @@
 //! Goes from points to maps as a user does: files in, refusals in one line, results that can be opened, and truths recovered.
 
 mod browser;
+#[path = "../common/cli.rs"]
+mod cli;
+mod coverage;
 mod recovery;
 mod refused;
 mod walk;
-
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
-
-/// Runs the binary in a directory.
-fn sshmc(directory: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sshmc"))
-        .current_dir(directory)
-        .args(line.split_whitespace())
-        .output()
-        .expect("the binary runs")
-}
-
-/// Runs the binary and returns what it printed; it must succeed without a word on standard error.
-fn succeed(directory: &Path, line: &str) -> String {
-    let output = sshmc(directory, line);
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && complaint.is_empty(), "{line}: {complaint}");
-    String::from_utf8(output.stdout).expect("text")
-}
-
-/// Writes files into a new directory.
-fn directory_with<'a>(files: impl IntoIterator<Item = (&'a str, String)>) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    for (name, text) in files {
-        fs::write(directory.path().join(name), text).expect("a written file");
-    }
-    directory
-}
 
 /// Sixty points in clumps in the unit square, in columns x and y.
 fn clumps() -> Vec<(f64, f64)> {
@@ -65,5 +38,3 @@ fn raster(value: impl Fn(f64, f64) -> f64) -> String {
 
 /// A square with a square hole.
 const WINDOW: &str = r#"{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1],[0,0]],[[0.45,0.45],[0.5,0.45],[0.5,0.5],[0.45,0.5],[0.45,0.45]]]}"#;
-
-const SHORT: &str = "--chains 2 --warmup 60 --draws 40 --seed 3";

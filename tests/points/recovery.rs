@@ -1,6 +1,7 @@
 //! Recovers what patterns were drawn from: a covariate's coefficient, and the same field in a smaller window.
 
-use super::{directory_with, raster};
+use super::cli::directory_with;
+use super::raster;
 use geo::polygon;
 use rand_distr::{Distribution, Poisson};
 use sshmc::data::{Counts, Covariate, Pattern, Points, Raster, Resolution, Window};
@@ -9,7 +10,7 @@ use sshmc::random::{Purpose, Stream};
 use sshmc::report::{FieldMoments, Summary};
 use sshmc::sample::{Fit, Settings, run};
 use sshmc::simulate::{self, PatternTruth};
-use sshmc::structure::Kernel;
+use sshmc::structure::{Anisotropy, Kernel};
 use std::sync::Arc;
 
 const CELLS: usize = 16;
@@ -22,6 +23,7 @@ fn truth() -> PatternTruth {
         range: 0.15,
         total: 1200.0,
         kernel: Kernel::Exponential,
+        anisotropy: Anisotropy::NONE,
     }
 }
 
@@ -101,4 +103,46 @@ fn a_polygon_sees_what_the_rectangle_sees() {
     assert!(same < 0.25, "{same}");
     let [(other, _), _] = fields(8);
     assert!(distance(&square, &other, &inside) > 0.7);
+}
+
+/// Every family of covariances finds its own field again.
+#[test]
+fn fields_of_every_family_are_recovered() {
+    let slanting = Anisotropy::new(30.0, 2.5).unwrap();
+    let along = Anisotropy::new(90.0, 2.5).unwrap();
+    let mut families: Vec<(Kernel, Anisotropy)> =
+        Kernel::ALL.into_iter().map(|kernel| (kernel, Anisotropy::NONE)).collect();
+    families.extend([
+        (Kernel::Exponential, slanting),
+        (Kernel::Matern1, slanting),
+        (Kernel::Gaussian, along),
+    ]);
+    for (kernel, anisotropy) in families {
+        let name = format!("{kernel:?} {anisotropy:?}");
+        let truth = PatternTruth { sigma: 1.0, range: 0.2, kernel, anisotropy, ..truth() };
+        let drawn = simulate::lgcp(&truth, 21).unwrap();
+        let options = LgcpOptions { kernel, anisotropy, ..LgcpOptions::default() };
+        let model = Arc::new(lgcp(&drawn.counts, &options).unwrap());
+        let settings =
+            Settings { chains: 2, warmup: 300, draws: 300, seed: 4, ..Settings::default() };
+        let fit = run(&model, &settings, &()).unwrap();
+        let summary = Summary::new(&fit);
+        let within = |name: &str, value: f64| {
+            // Five posterior standard deviations of the logarithm either way: a false alarm in 1.7 million.
+            let one = &summary.parameters[name];
+            (one.mean / value).ln().abs() < 5.0 * one.sd / one.mean
+        };
+        assert!(within("sigma", 1.0) && within("range", 0.2), "{name}: {:?}", summary.parameters);
+        let field = FieldMoments::new(&fit);
+        let error = |x: &[f64]| {
+            let cells = field.mean.iter().zip(&field.sd).zip(x);
+            let square = cells.map(|((mean, sd), x)| ((mean - x) / sd).powi(2)).sum::<f64>();
+            (square / x.len() as f64).sqrt()
+        };
+        // Standardised errors of 256 dependent cells: near one if mean and standard deviation are right.
+        let own = error(&drawn.x);
+        assert!((0.6..1.5).contains(&own), "{name}: {own}");
+        let other = simulate::lgcp(&truth, 22).unwrap();
+        assert!(error(&other.x) > 2.0, "{name}: another field passes");
+    }
 }

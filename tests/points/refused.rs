@@ -1,9 +1,9 @@
 //! Refuses every unusable input in one line that says where, what and what to do, and writes nothing.
 
-use super::{SHORT, WINDOW, clumps, csv, directory_with, raster, sshmc, succeed};
+use super::cli::{SHORT, directory_with, names, refused, succeed};
+use super::{WINDOW, clumps, csv, raster};
 use sshmc::data::{Crs, Grid, write_geotiff};
 use std::fs::{self, File};
-use std::path::Path;
 
 fn files() -> Vec<(&'static str, String)> {
     let layer = |crs: &str, geometry: &str| {
@@ -132,27 +132,6 @@ const OTHERS: [(&str, &[&str]); 13] = [
     ("compare fit funnel", &["a fit of lgcp", "one of funnel"]),
     ("report old", &["layout 2", "layout 99"]),
 ];
-
-fn refused(directory: &Path, line: &str, parts: &[&str]) {
-    let output = sshmc(directory, line);
-    let complaint = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(output.status.code(), Some(2), "{line}: {complaint}");
-    assert!(complaint.starts_with("error: ") && complaint.ends_with('\n'), "{line}: {complaint}");
-    assert_eq!(complaint.lines().count(), 1, "{line}: {complaint}");
-    assert!(output.stdout.is_empty(), "{line} printed something");
-    for part in parts {
-        assert!(complaint.contains(part), "{line}: no `{part}` in {complaint}");
-    }
-}
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).expect("a directory");
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
-}
 
 #[test]
 fn every_unusable_input_is_refused_in_one_line_and_leaves_nothing() {

@@ -1,6 +1,7 @@
 //! Walks from points to maps, predictions and comparisons, and from prices to forecasts.
 
-use super::{SHORT, WINDOW, clumps, csv, directory_with, raster, succeed};
+use super::cli::{SHORT, directory_with, succeed};
+use super::{WINDOW, clumps, csv, raster};
 use sshmc::archive::Archive;
 use sshmc::data::{Crs, Raster};
 use std::fs;

@@ -61,7 +61,7 @@ fn oracles() -> Vec<Oracle> {
     let dense = Dense::new(Arc::new(Stationary::exponential(&points(4)).unwrap())).unwrap();
     let spectral = Spectral::new(3, 1, 0.5, Kernel::Exponential, (0.0, f64::INFINITY)).unwrap();
     let (torus, embedding) = (spectral.torus(), spectral.table().embedding());
-    let field = TorusField { torus, kernel: Kernel::Exponential, embedding, cell: 0.5 };
+    let field = TorusField { torus, correlation: Kernel::Exponential.into(), embedding, cell: 0.5 };
     // The kernel's images are summed once for each range of the grid.
     let known = RefCell::new(HashMap::new());
     let window = move |w: &[f64]| {

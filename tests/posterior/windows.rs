@@ -9,7 +9,7 @@ use sshmc::diagnose::mcse_mean;
 use sshmc::model::{LgcpOptions, lgcp, lgcp_on_window};
 use sshmc::sample::{Fit, Settings, run};
 use sshmc::simulate::{PatternTruth, lgcp as draw};
-use sshmc::structure::Kernel;
+use sshmc::structure::{Anisotropy, Kernel};
 use std::sync::Arc;
 
 /// Draws of every hyperparameter and site, chain by chain.
@@ -55,6 +55,7 @@ fn pattern(side: usize) -> (Counts, f64) {
         range: 0.08,
         total: 126.0,
         kernel: Kernel::Exponential,
+        anisotropy: Anisotropy::NONE,
     };
     let pattern = draw(&truth, 1).unwrap();
     (pattern.counts, pattern.mu)

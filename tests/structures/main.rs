@@ -7,7 +7,7 @@ mod suite;
 use nalgebra::DMatrix;
 use sshmc::structure::{Ar1, Dense, Factor, Groups, Information, Stationary, Structure};
 use std::sync::Arc;
-use suite::{Case, check_draws, check_factor};
+use suite::{Case, FIFTH_DERIVATIVE, check_draws, check_factor};
 
 fn ar1_covariance(n: usize, w: &[f64]) -> DMatrix<f64> {
     let variance = (w[1].exp() * w[0].cosh()).powi(2);
@@ -64,8 +64,13 @@ fn autoregression_passes() {
                 [0.7, -9.0],
             ] {
                 let sigma = |w: &[f64]| ar1_covariance(n, w);
-                let mut case =
-                    Case { factor: ar1(n, kappa), w: w.to_vec(), sigma: &sigma, factorised: false };
+                let mut case = Case {
+                    factor: ar1(n, kappa),
+                    w: w.to_vec(),
+                    sigma: &sigma,
+                    factorised: false,
+                    fifth_derivative: FIFTH_DERIVATIVE,
+                };
                 check_factor(&mut case)
                     .unwrap_or_else(|e| panic!("n {n}, κ {kappa}, w {w:?}: {e}"));
             }
@@ -83,7 +88,13 @@ fn groups_pass() {
                     let n = count * size;
                     let sigma = |w: &[f64]| DMatrix::identity(n, n) * (sign * w[0]).exp();
                     let factor = groups(count, size, sign, &information);
-                    let mut case = Case { factor, w: vec![w], sigma: &sigma, factorised: false };
+                    let mut case = Case {
+                        factor,
+                        w: vec![w],
+                        sigma: &sigma,
+                        factorised: false,
+                        fifth_derivative: FIFTH_DERIVATIVE,
+                    };
                     check_factor(&mut case).unwrap_or_else(|e| {
                         panic!("{count}×{size}, sign {sign}, γ {w}, {information:?}: {e}")
                     });
@@ -104,6 +115,7 @@ fn dense_passes() {
                     w: w.to_vec(),
                     sigma: &sigma,
                     factorised: true,
+                    fifth_derivative: FIFTH_DERIVATIVE,
                 };
                 check_factor(&mut case)
                     .unwrap_or_else(|e| panic!("n {n}, κ {kappa}, w {w:?}: {e}"));
@@ -226,7 +238,13 @@ fn every_single_fault_is_noticed() {
     let sigma = |w: &[f64]| ar1_covariance(7, w);
     let run = |fault: &'static str| {
         let factor = Box::new(Spoilt { inner: ar1(7, 0.5), fault, sets: 0 });
-        check_factor(&mut Case { factor, w: vec![0.8, -0.5], sigma: &sigma, factorised: false })
+        check_factor(&mut Case {
+            factor,
+            w: vec![0.8, -0.5],
+            sigma: &sigma,
+            factorised: false,
+            fifth_derivative: FIFTH_DERIVATIVE,
+        })
     };
     run("none").unwrap();
     for fault in [
@@ -248,7 +266,12 @@ fn every_single_fault_is_noticed() {
 #[test]
 fn a_wrong_covariance_is_noticed() {
     let sigma = |w: &[f64]| ar1_covariance(7, &[w[0] + 1e-9, w[1]]);
-    let mut case =
-        Case { factor: ar1(7, 0.5), w: vec![0.8, -0.5], sigma: &sigma, factorised: false };
+    let mut case = Case {
+        factor: ar1(7, 0.5),
+        w: vec![0.8, -0.5],
+        sigma: &sigma,
+        factorised: false,
+        fifth_derivative: FIFTH_DERIVATIVE,
+    };
     assert!(check_factor(&mut case).is_err());
 }

@@ -12,7 +12,7 @@ use sshmc::structure::Factor;
 /// Step of the five-point differences: their error is h⁴ f⁽⁵⁾/30 and their noise 1.5 ε f/h, about 1e-12 each.
 const STEP: f64 = 1e-3;
 /// How much larger than the function its fifth derivative in any w may be (exponentials and powers up to φ⁶⁴).
-const FIFTH_DERIVATIVE: f64 = 300.0;
+pub(crate) const FIFTH_DERIVATIVE: f64 = 300.0;
 
 /// A factor, the place to look at it, and the truth.
 pub(crate) struct Case<'a> {
@@ -21,6 +21,8 @@ pub(crate) struct Case<'a> {
     pub(crate) sigma: &'a dyn Fn(&[f64]) -> DMatrix<f64>,
     /// Whether T comes from a factorisation of Σ, which multiplies rounding errors by Σ's condition.
     pub(crate) factorised: bool,
+    /// How much larger than the function its fifth derivative may be: [`FIFTH_DERIVATIVE`] unless it is steeper than most.
+    pub(crate) fifth_derivative: f64,
 }
 
 fn close(what: &str, got: &DMatrix<f64>, want: &DMatrix<f64>, bound: f64) -> Result<(), String> {
@@ -131,7 +133,7 @@ fn check_log_det(case: &mut Case, t: &DMatrix<f64>, amplification: f64) -> Resul
             case.factor.log_det()
         });
         let noise = 16.0 * f64::EPSILON * amplification * (1.0 + w[k].abs()) / STEP;
-        let bound = size * (FIFTH_DERIVATIVE * STEP.powi(4) / 30.0 + noise);
+        let bound = size * (case.fifth_derivative * STEP.powi(4) / 30.0 + noise);
         close(&format!("∂ log|V| / ∂w_{k}"), &scalar(got), &scalar(want), bound)?;
     }
     assert!(case.factor.set(&w));
@@ -156,7 +158,7 @@ fn check_sensitivity(case: &mut Case, t: &DMatrix<f64>, amplification: f64) -> R
                 a.iter().zip(&u).map(|(a, u)| a * u).sum()
             });
             let noise = 16.0 * f64::EPSILON * amplification * (1.0 + w[k].abs()) / STEP;
-            let bound = size * (FIFTH_DERIVATIVE * STEP.powi(4) / 30.0 + noise);
+            let bound = size * (case.fifth_derivative * STEP.powi(4) / 30.0 + noise);
             let scalar = |x| DMatrix::from_element(1, 1, x);
             close(&format!("a' ∂T/∂w_{k} z"), &scalar(got), &scalar(want), bound)?;
         }

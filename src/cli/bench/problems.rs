@@ -7,7 +7,7 @@ use sshmc::Result;
 use sshmc::data::{Counts, GroupedColumns, GroupedTable, Returns, Table};
 use sshmc::model::{self, LgcpOptions, Model};
 use sshmc::simulate::{self, PatternTruth, RegressionTruth, VolatilityTruth};
-use sshmc::structure::Kernel;
+use sshmc::structure::{Anisotropy, Kernel};
 
 const LGCP32: &str = include_str!("../../../tests/data/lgcp32/data.csv");
 const SV: &str = include_str!("../../../tests/data/sv/data.csv");
@@ -107,7 +107,15 @@ fn stored_lgcp(mu: Option<f64>) -> Result<Model> {
 }
 
 const fn square(side: usize, sigma: f64, range: f64, total: f64) -> PatternTruth {
-    PatternTruth { rows: side, columns: side, sigma, range, total, kernel: Kernel::Exponential }
+    PatternTruth {
+        rows: side,
+        columns: side,
+        sigma,
+        range,
+        total,
+        kernel: Kernel::Exponential,
+        anisotropy: Anisotropy::NONE,
+    }
 }
 
 /// A map with as many points a cell as `lgcp32`.

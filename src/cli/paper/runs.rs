@@ -6,7 +6,7 @@ use sshmc::integrate::Integrator;
 use sshmc::model::{self, LgcpOptions, Model};
 use sshmc::sample::{CoordinateChoice, MassChoice, Method, Settings};
 use sshmc::simulate::{self, PatternTruth, RegressionTruth, VolatilityTruth};
-use sshmc::structure::Kernel;
+use sshmc::structure::{Anisotropy, Kernel};
 use sshmc::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -220,6 +220,7 @@ impl Size {
             range: 0.03,
             total: 126.0,
             kernel: Kernel::Exponential,
+            anisotropy: Anisotropy::NONE,
         };
         let pattern = simulate::lgcp(&truth, DATA_SEED)?;
         let priors = LGCP_PRIORS.map(String::from).to_vec();

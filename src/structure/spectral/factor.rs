@@ -3,16 +3,16 @@
 //! With λ = σ²S(ℓ) and a = 1/(1 + κλ), V = λa and T = √V. A relative change of λ by dlog λ changes T by
 //! dT/T = ½ a dlog λ; dlog λ is 2 in log σ and S'/S in log ℓ.
 
-use super::torus::expand;
-use super::{Eigenvalues, SpectrumTable, Torus, fold};
+use super::{Eigenvalues, Layout, SpectrumTable, Torus};
 use crate::error::Result;
 use crate::structure::{Factor, Information};
 use std::sync::Arc;
 
-/// Diagonal factor of V = (Σ⁻¹ + κI)⁻¹ on the quarter spectrum.
+/// Diagonal factor of V = (Σ⁻¹ + κI)⁻¹, one number for each value of the spectrum.
 #[derive(Debug)]
 pub struct SpectralFactor {
     torus: Torus,
+    layout: Layout,
     table: Arc<SpectrumTable>,
     log_cell: f64,
     kappa: f64,
@@ -34,9 +34,11 @@ impl SpectralFactor {
         information: &Information,
     ) -> Result<Self> {
         let kappa = information.scalar("a field on a grid")?;
-        let n = torus.half1() * torus.half2();
+        let layout = table.layout();
+        let n = layout.len();
         Ok(Self {
             torus,
+            layout,
             table,
             log_cell,
             kappa,
@@ -44,13 +46,18 @@ impl SpectralFactor {
             root: vec![1.0; n],
             share: vec![1.0; n],
             wide: vec![0.0; 2 * torus.p1],
-            narrow: vec![0.0; torus.half1()],
+            narrow: vec![0.0; layout.width()],
         })
     }
 
     /// The torus it lives on.
     pub(crate) fn torus(&self) -> Torus {
         self.torus
+    }
+
+    /// Which degrees of freedom share a value of the spectrum.
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
     }
 
     /// κ.
@@ -68,12 +75,11 @@ impl SpectralFactor {
         w[1] - self.log_cell
     }
 
-    /// Moves row k₂ of the quarter spectrum to these eigenvalues times `variance`, and tells whether all of its V
+    /// Moves row k₂ of the spectrum to these eigenvalues times `variance`, and tells whether all of its V
     /// are positive.
     #[inline(always)]
     pub(crate) fn set_row(&mut self, at: &Eigenvalues<'_>, variance: f64, k2: usize) -> bool {
-        let width = self.torus.half1();
-        let row = k2 * width..(k2 + 1) * width;
+        let (width, row) = (self.layout.width(), self.layout.row(k2));
         let slope = &mut self.slope[row.clone()];
         let root = &mut self.root[row.clone()];
         let share = &mut self.share[row];
@@ -98,31 +104,28 @@ impl SpectralFactor {
     /// Spreads T over the degrees of freedom of row k₂.
     #[inline(always)]
     pub(crate) fn write_roots(&self, k2: usize, out: &mut [f64]) {
-        let width = self.torus.half1();
-        expand(self.torus.is_edge(k2), &self.root[k2 * width..(k2 + 1) * width], out);
+        self.layout.expand(k2, &self.root[self.layout.row(k2)], out);
     }
 
-    /// out = v times the quarter-spectrum `values`, or divided by them.
+    /// out = v times T, or divided by it.
     fn scale(&mut self, divide: bool, v: &[f64], out: &mut [f64]) {
-        let width = self.torus.half1();
         for k2 in 0..self.torus.half2() {
             let range = self.torus.row(k2);
             let wide = &mut self.wide[..range.len()];
-            let quarter = &self.root[k2 * width..(k2 + 1) * width];
-            expand(self.torus.is_edge(k2), quarter, wide);
+            self.layout.expand(k2, &self.root[self.layout.row(k2)], wide);
             for ((o, &x), &t) in out[range.clone()].iter_mut().zip(&v[range]).zip(&*wide) {
                 *o = if divide { x / t } else { x * t };
             }
         }
     }
 
-    /// Σ over the quarter of multiplicity × f(index).
+    /// Σ over the spectrum of multiplicity × f(index).
     fn weighted(&self, f: impl Fn(usize) -> f64) -> f64 {
-        let width = self.torus.half1();
+        let width = self.layout.width();
         (0..self.torus.half2())
             .map(|k2| {
                 (0..width)
-                    .map(|k1| self.torus.multiplicity(k2, k1) * f(k2 * width + k1))
+                    .map(|k1| self.layout.multiplicity(k2, k1) * f(k2 * width + k1))
                     .sum::<f64>()
             })
             .sum()
@@ -183,7 +186,7 @@ impl Factor for SpectralFactor {
     }
 
     fn sensitivity(&mut self, a: &[f64], z: &[f64], out: &mut [f64]) {
-        let width = self.torus.half1();
+        let width = self.layout.width();
         let (mut by_sigma, mut by_range) = (0.0, 0.0);
         for k2 in 0..self.torus.half2() {
             let range = self.torus.row(k2);
@@ -191,7 +194,7 @@ impl Factor for SpectralFactor {
             for ((p, x), y) in wide.iter_mut().zip(&a[range.clone()]).zip(&z[range]) {
                 *p = x * y;
             }
-            fold(self.torus.is_edge(k2), wide, &mut self.narrow);
+            self.layout.fold(k2, wide, &mut self.narrow);
             for (k1, &p) in self.narrow.iter().enumerate() {
                 let k = k2 * width + k1;
                 let relative = p * self.root[k] * self.share[k];

@@ -4,7 +4,8 @@
 //! nearest are far away and their sum is smooth: it is computed at a few Chebyshev nodes and interpolated, to 5e-14 of the
 //! sum. Only the nearest images, nine on a square torus, are added lag by lag.
 
-use super::kernel::Kernel;
+use super::anisotropy::Metric;
+use super::kernel::{Correlation, Kernel};
 use super::torus::Torus;
 use crate::numeric::vectorised;
 use std::f64::consts::PI;
@@ -18,13 +19,22 @@ const FAR_NODES: usize = 20;
 pub(super) struct Images {
     torus: Torus,
     kernel: Kernel,
+    metric: Metric,
+    ratio: f64,
     /// Whether there are any but the origin.
     periodic: bool,
 }
 
 impl Images {
-    pub(super) fn new(torus: Torus, kernel: Kernel, periodic: bool) -> Self {
-        Self { torus, kernel, periodic }
+    pub(super) fn new(torus: Torus, correlation: Correlation, periodic: bool) -> Self {
+        let Correlation { kernel, anisotropy } = correlation;
+        let (metric, ratio) = (anisotropy.metric(), anisotropy.ratio());
+        Self { torus, kernel, metric, ratio, periodic }
+    }
+
+    /// The same seen in a mirror: its lag (i, j) is the lag (−i, j) of this one.
+    pub(super) fn mirrored(self) -> Self {
+        Self { metric: self.metric.mirrored(), ..self }
     }
 
     /// The sum at every lag within half the torus, row by row over the second axis.
@@ -33,7 +43,7 @@ impl Images {
         let mut quarter = vec![0.0; width * self.torus.half2()];
         self.near(range, |a, b| {
             for (j, line) in quarter.chunks_exact_mut(width).enumerate() {
-                add_image(self.kernel, range, a, j as f64 + b, line);
+                self.add_image(range, a, j as f64 + b, line);
             }
         });
         self.add_far(range, &mut quarter);
@@ -43,7 +53,7 @@ impl Images {
     /// The sum at one lag, image by image.
     pub(super) fn at_lag(&self, i: f64, j: f64, range: f64) -> f64 {
         let mut sum = [0.0];
-        let mut add = |a: f64, b: f64| add_image(self.kernel, range, i + a, j + b, &mut sum);
+        let mut add = |a: f64, b: f64| self.add_image(range, i + a, j + b, &mut sum);
         self.near(range, &mut add);
         self.far(range, &mut add);
         sum[0]
@@ -62,10 +72,9 @@ impl Images {
         let (nodes1, nodes2) = (nodes(h1), nodes(h2));
         for (row, y2) in at_nodes.iter_mut().zip(nodes2) {
             for &(a, b) in &offsets {
-                let x2 = (y2 + b) * (y2 + b);
                 for (sum, y1) in row.iter_mut().zip(nodes1) {
-                    let x1 = y1 + a;
-                    *sum += self.kernel.correlation((x1 * x1 + x2).sqrt() / range);
+                    let distance = self.metric.distance(y2 + b, y1 + a);
+                    *sum += self.kernel.correlation(distance / range);
                 }
             }
         }
@@ -92,9 +101,23 @@ impl Images {
         self.each(range, |a, b| !self.is_near(a, b), &mut visit);
     }
 
-    /// Whether an image lies within one and a half times the longer side.
+    /// Whether an image lies within one and a half times the longer side, or further where distances across the longest range
+    /// count for more: sums change faster there.
     fn is_near(&self, a: f64, b: f64) -> bool {
-        a.abs().max(b.abs()) <= 1.5 * self.torus.p1.max(self.torus.p2) as f64
+        a.abs().max(b.abs()) <= 1.5 * self.ratio * self.torus.p1.max(self.torus.p2) as f64
+    }
+
+    /// Adds the kernel at lags (y, x), (y + 1, x), … to a line.
+    fn add_image(&self, range: f64, y: f64, x: f64, line: &mut [f64]) {
+        let (kernel, metric) = (self.kernel, self.metric);
+        vectorised(
+            #[inline(always)]
+            || {
+                for (i, sum) in line.iter_mut().enumerate() {
+                    *sum += kernel.correlation(metric.distance(x, y + i as f64) / range);
+                }
+            },
+        );
     }
 
     fn each(
@@ -117,19 +140,6 @@ impl Images {
             }
         }
     }
-}
-
-/// Adds the kernel at distances from (y, x), (y + 1, x), … to a line.
-fn add_image(kernel: Kernel, range: f64, y: f64, x: f64, line: &mut [f64]) {
-    vectorised(
-        #[inline(always)]
-        || {
-            for (i, sum) in line.iter_mut().enumerate() {
-                let y = y + i as f64;
-                *sum += kernel.correlation((x * x + y * y).sqrt() / range);
-            }
-        },
-    );
 }
 
 fn angle(n: usize) -> f64 {
@@ -158,14 +168,21 @@ fn weights(x: f64) -> [f64; FAR_NODES] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::structure::spectral::anisotropy::Anisotropy;
 
     #[test]
     fn interpolated_images_are_the_sum_of_all_images() {
         for (rows, columns) in [(9, 14), (30, 5), (16, 16)] {
             let torus = Torus::around(rows, columns);
-            for kernel in [Kernel::Exponential, Kernel::Matern32, Kernel::Matern52] {
-                let images = Images::new(torus, kernel, true);
-                for range in [0.5, 4.0, 12.0, 33.0, 60.0] {
+            let skew = Anisotropy::new(27.0, 2.5).unwrap();
+            let cases = Kernel::ALL
+                .into_iter()
+                .flat_map(|kernel| [kernel.into(), Correlation { kernel, anisotropy: skew }]);
+            for correlation in cases {
+                let images = Images::new(torus, correlation, true);
+                // The Bessel function is slow, and summed over many images only here.
+                let few = if correlation.kernel.has_density() { 2 } else { 5 };
+                for range in [0.5, 4.0, 12.0, 33.0, 60.0].into_iter().take(few) {
                     let quarter = images.quarter(range);
                     for (j, i) in [(0, 0), (1, 2), (torus.p2 / 2, torus.p1 / 2), (3, 1)] {
                         let want = images.at_lag(i as f64, j as f64, range);
@@ -173,7 +190,7 @@ mod tests {
                         let slack = 5e-14 * want + 1e-15 * quarter[0];
                         assert!(
                             (got - want).abs() < slack,
-                            "{torus:?} {kernel:?} {range} ({i}, {j}): {got} {want}"
+                            "{torus:?} {correlation:?} {range} ({i}, {j}): {got} {want}"
                         );
                     }
                 }

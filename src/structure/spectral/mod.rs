@@ -3,20 +3,25 @@
 //! Σ = F' diag(σ² S(ℓ)) F with F the orthonormal real Fourier basis of [`torus`](self) and w = (log σ, log ℓ), ℓ in map units.
 //! The window's cells are the observed ones; the rest of the torus are latents like masked cells.
 
+mod anisotropy;
 mod factor;
 mod images;
 mod kernel;
+mod layout;
+mod spde;
 mod table;
 mod torus;
 
+pub use anisotropy::Anisotropy;
 pub use factor::SpectralFactor;
 pub(crate) use factor::variance;
-pub use kernel::Kernel;
+pub use kernel::{Correlation, Kernel};
+pub(crate) use layout::Layout;
 pub(crate) use table::Eigenvalues;
 pub use table::{Embedding, SpectrumTable};
-pub(crate) use table::{HALF_WIDTH, NODES, Place};
+pub(crate) use table::{NODES, Place};
+pub(crate) use torus::Transform;
 pub use torus::{Sides, Torus};
-pub(crate) use torus::{Transform, fold};
 
 use super::Information;
 use crate::error::{Error, Result};
@@ -34,16 +39,17 @@ pub struct Spectral {
 impl Spectral {
     /// A field on `rows` × `columns` cells of side `cell`, whose range the prior keeps within `ranges` (map units).
     ///
+    /// The correlation is a [`Kernel`], the same in all directions, or a [`Correlation`] with a direction of its own.
     /// The exact embedding is taken if its eigenvalues are positive over the whole of `ranges`, the periodised kernel
     /// otherwise. Ranges beyond twice the longest side of the window are outside the model.
     pub fn new(
         rows: usize,
         columns: usize,
         cell: f64,
-        kernel: Kernel,
+        correlation: impl Into<Correlation>,
         ranges: (f64, f64),
     ) -> Result<Self> {
-        Self::with_sides(rows, columns, cell, kernel, ranges, Sides::Smooth)
+        Self::with_sides(rows, columns, cell, correlation, ranges, Sides::Smooth)
     }
 
     /// The same in a torus with sides of a chosen kind.
@@ -51,10 +57,11 @@ impl Spectral {
         rows: usize,
         columns: usize,
         cell: f64,
-        kernel: Kernel,
+        correlation: impl Into<Correlation>,
         ranges: (f64, f64),
         sides: Sides,
     ) -> Result<Self> {
+        let correlation = correlation.into();
         let ranges = (ranges.0 / cell, ranges.1 / cell);
         if rows == 0 || columns == 0 || !(cell > 0.0 && cell.is_finite()) {
             return Err(Error::input(
@@ -66,9 +73,9 @@ impl Spectral {
         }
         let torus = Torus::with_sides(rows, columns, sides);
         let longest = ranges.1.min(2.0 * rows.max(columns) as f64);
-        let exact = ranges.1 <= longest && positive(torus, kernel, (ranges.0, longest));
+        let exact = ranges.1 <= longest && positive(torus, correlation, (ranges.0, longest));
         let embedding = if exact { Embedding::Exact } else { Embedding::Periodised };
-        let table = Arc::new(SpectrumTable::new(torus, kernel, embedding, longest));
+        let table = Arc::new(SpectrumTable::new(torus, correlation, embedding, longest));
         Ok(Self { torus, sides, cell, table })
     }
 
@@ -84,7 +91,7 @@ impl Spectral {
         let torus = Torus::with_margin(self.torus.rows, self.torus.columns, share, self.sides);
         let table = &self.table;
         let table =
-            SpectrumTable::new(torus, table.kernel(), Embedding::Periodised, table.longest());
+            SpectrumTable::new(torus, table.correlation(), Embedding::Periodised, table.longest());
         Self { torus, sides: self.sides, cell: self.cell, table: Arc::new(table) }
     }
 
@@ -112,8 +119,8 @@ impl Spectral {
     /// The largest eigenvalue of Σ(w), the variance of the field's smoothest mode; zero outside the model.
     pub fn largest_variance(&self, w: &[f64]) -> f64 {
         let Some(eigenvalues) = self.table.at(w[1] - self.cell.ln()) else { return 0.0 };
-        let width = self.torus.half1();
-        let (mut s, mut ds) = (vec![0.0; width], vec![0.0; width]);
+        let layout = self.table.layout();
+        let (mut s, mut ds) = (vec![0.0; layout.width()], vec![0.0; layout.width()]);
         let mut largest = 0.0f64;
         for k2 in 0..self.torus.half2() {
             eigenvalues.write_row(k2, &mut s, &mut ds);
@@ -134,13 +141,19 @@ impl Spectral {
 
 /// Whether the exact embedding has only positive eigenvalues on a range of ranges (checked at 33 of them; the smallest
 /// eigenvalue falls with the range, so its sign changes at most once).
-fn positive(torus: Torus, kernel: Kernel, (shortest, longest): (f64, f64)) -> bool {
-    let table = SpectrumTable::new(torus, kernel, Embedding::Exact, longest);
+fn positive(torus: Torus, correlation: Correlation, (shortest, longest): (f64, f64)) -> bool {
+    // Aliased densities are those of the sum over images.
+    if correlation.kernel.has_density() {
+        return false;
+    }
+    let table = SpectrumTable::new(torus, correlation, Embedding::Exact, longest);
+    // Where the wrapped correlation is not quite positive it must not use up the nugget.
+    let least = 0.5 * correlation.kernel.nugget();
     let shortest = shortest.max(1e-2).min(longest);
     let step = (longest / shortest).ln() / 32.0;
     (0..=32).rev().all(|i| {
         let s = table.eigenvalues(shortest * (step * i as f64).exp());
-        s.iter().all(|&v| v > 1e-12 * s[0])
+        s.iter().all(|&v| v > least.max(1e-12 * s[0]))
     })
 }
 

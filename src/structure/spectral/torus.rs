@@ -81,7 +81,7 @@ impl Torus {
         self.sites() as f64 / self.dim() as f64
     }
 
-    /// Rows of the quarter spectrum: k₂ = 0 … P₂/2.
+    /// Rows of the spectrum: k₂ = 0 … P₂/2.
     pub(crate) fn half2(&self) -> usize {
         self.p2 / 2 + 1
     }
@@ -107,12 +107,6 @@ impl Torus {
     pub(crate) fn is_edge(&self, k2: usize) -> bool {
         k2 == 0 || k2 == self.p2 / 2
     }
-
-    /// How many real degrees of freedom share the spectrum value at (k₂, k₁) of the quarter.
-    pub(crate) fn multiplicity(&self, k2: usize, k1: usize) -> f64 {
-        let across = if k1 == 0 || k1 == self.p1 / 2 { 1.0 } else { 2.0 };
-        if self.is_edge(k2) { across } else { 2.0 * across }
-    }
 }
 
 /// The smallest even number ≥ n with no prime factor above 5.
@@ -126,48 +120,6 @@ fn friendly(n: usize) -> usize {
         m == 1
     };
     (n.max(2)..).find(|&m| m % 2 == 0 && smooth(m)).unwrap_or(n)
-}
-
-/// Spreads a row of the quarter spectrum over the real degrees of freedom that share it.
-#[inline(always)]
-pub(crate) fn expand(edge: bool, quarter: &[f64], out: &mut [f64]) {
-    let h = quarter.len() - 1;
-    if edge {
-        out[0] = quarter[0];
-        out[1] = quarter[h];
-        for (pair, &v) in out[2..].chunks_exact_mut(2).zip(&quarter[1..]) {
-            pair.fill(v);
-        }
-    } else {
-        let (low, high) = out.split_at_mut(2 * (h + 1));
-        for (pair, &v) in low.chunks_exact_mut(2).zip(quarter) {
-            pair.fill(v);
-        }
-        for (pair, &v) in high.chunks_exact_mut(2).zip(quarter[1..h].iter().rev()) {
-            pair.fill(v);
-        }
-    }
-}
-
-/// The adjoint of [`expand`]: adds up the degrees of freedom that share a value of the quarter spectrum.
-#[inline(always)]
-pub(crate) fn fold(edge: bool, dofs: &[f64], quarter: &mut [f64]) {
-    let h = quarter.len() - 1;
-    if edge {
-        quarter[0] = dofs[0];
-        quarter[h] = dofs[1];
-        for (v, pair) in quarter[1..h].iter_mut().zip(dofs[2..].chunks_exact(2)) {
-            *v = pair[0] + pair[1];
-        }
-    } else {
-        let (low, high) = dofs.split_at(2 * (h + 1));
-        for (v, pair) in quarter.iter_mut().zip(low.chunks_exact(2)) {
-            *v = pair[0] + pair[1];
-        }
-        for (v, pair) in quarter[1..h].iter_mut().rev().zip(high.chunks_exact(2)) {
-            *v += pair[0] + pair[1];
-        }
-    }
 }
 
 /// Transform plans and scratch for one chain.
@@ -433,28 +385,6 @@ mod tests {
         transform.write_basis(&field, &mut back);
         for (a, b) in basis.iter().zip(&back) {
             assert!((a - b).abs() < 1e-14);
-        }
-    }
-
-    #[test]
-    fn fold_is_the_adjoint_of_expand() {
-        let torus = Torus::around(5, 4);
-        for k2 in [0, 1, torus.p2 / 2] {
-            let edge = torus.is_edge(k2);
-            let quarter = noise(torus.half1(), 4);
-            let dofs = noise(torus.row(k2).len(), 5);
-            let mut wide = vec![f64::NAN; dofs.len()];
-            let mut narrow = vec![f64::NAN; quarter.len()];
-            expand(edge, &quarter, &mut wide);
-            fold(edge, &dofs, &mut narrow);
-            let left: f64 = wide.iter().zip(&dofs).map(|(a, b)| a * b).sum();
-            let right: f64 = quarter.iter().zip(&narrow).map(|(a, b)| a * b).sum();
-            assert!((left - right).abs() < 1e-14);
-            let mut count = vec![0.0; quarter.len()];
-            fold(edge, &vec![1.0; dofs.len()], &mut count);
-            for (k1, &c) in count.iter().enumerate() {
-                assert_eq!(c, torus.multiplicity(k2, k1));
-            }
         }
     }
 

@@ -6,7 +6,7 @@ use input::{Input, LgcpData};
 
 use super::{Finished, Job};
 use crate::cli::failure::Failure;
-use crate::cli::options::{Common, KernelName, Origin, TorusSize};
+use crate::cli::options::{Chosen, Common, KernelName, Origin, TorusSize, anisotropy};
 use crate::cli::screen::Screen;
 use clap::Args;
 use sshmc::Error;
@@ -15,7 +15,7 @@ use sshmc::data::OutputDir;
 use sshmc::device::gpu::MOST_COVARIATES;
 use sshmc::model::{LgcpOptions, lgcp};
 use sshmc::report::{FieldMoments, Level, LgcpRecord, Run, intensity_maps};
-use sshmc::structure::Sides;
+use sshmc::structure::{Anisotropy, Sides};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -44,6 +44,16 @@ pub(crate) struct Lgcp {
     /// Correlation function of the log intensity
     #[arg(long, value_enum, default_value_t = KernelName::Exponential, help_heading = "Model")]
     kernel: KernelName,
+    /// Correlation that reaches RATIO times (1 to 10) further along ANGLE (degrees from the x axis towards the y axis) than
+    /// across it; the range is then the longer one
+    #[arg(
+        long,
+        value_name = "ANGLE,RATIO",
+        value_parser = anisotropy,
+        allow_hyphen_values = true,
+        help_heading = "Model"
+    )]
+    anisotropy: Option<Anisotropy>,
     /// Torus around the window: as small as a pilot run shows the range to allow, or twice the window
     #[arg(long, value_enum, default_value_t = TorusSize::Auto, help_heading = "Model")]
     torus: TorusSize,
@@ -87,12 +97,13 @@ impl Lgcp {
         let cells = data.counts.grid().cells();
         let lacking =
             (data.covariates.len() > MOST_COVARIATES).then_some("a mean with so many covariates");
-        let chosen = self.common.device(4 * cells, lacking).map_err(Failure::preparing)?;
+        let chosen = self.device(4 * cells, lacking).map_err(Failure::preparing)?;
         let size = [4 * cells, cells, 3 + data.covariates.len()];
         self.common.check_size(size, &chosen).map_err(Failure::preparing)?;
         let options = LgcpOptions {
             mu: self.mu,
             kernel: self.kernel.into(),
+            anisotropy: self.anisotropy.unwrap_or(Anisotropy::NONE),
             covariates: data.covariates.clone(),
             priors: self.common.priors.clone(),
             sides: if chosen.device.is_gpu() { Sides::PowersOfTwo } else { Sides::Smooth },
@@ -111,6 +122,26 @@ impl Lgcp {
         (job.axes, job.data) = (axes(&data), variables(&data));
         let quiet = self.common.quiet;
         job.run(&mut Screen::open(quiet), quiet, |run| write_files(&data, &levels, run)).map(|_| ())
+    }
+
+    /// The device for so many latents; slanting fields are for the CPU, whatever there is.
+    fn device(&self, latents: usize, lacking: Option<&str>) -> sshmc::Result<Chosen> {
+        let slanting = self.anisotropy.filter(|anisotropy| !anisotropy.is_aligned());
+        let Some(anisotropy) = slanting else { return self.common.device(latents, lacking) };
+        match self.common.device.to_lowercase().as_str() {
+            "cpu" => self.common.device(latents, lacking),
+            "auto" => {
+                let why =
+                    format!("cpu: a GPU cannot do an angle of {} degrees", anisotropy.angle());
+                Ok(Chosen { notice: Some(why), ..Chosen::default() })
+            }
+            device => Err(Error::input(
+                "--anisotropy",
+                "an angle of 0 or 90 degrees, which is all a GPU can do",
+                format!("{} degrees and --device {device}", anisotropy.angle()),
+                "use --device cpu, or turn the map",
+            )),
+        }
     }
 
     /// What is written down about grid and levels, and the levels.

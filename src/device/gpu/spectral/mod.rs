@@ -19,11 +19,11 @@ use super::params::SpectralPrior;
 use super::recording::Recording;
 use super::requests::Plan;
 use super::state::{State, total};
-use crate::error::Result;
+use crate::error::{DeviceError, Result};
 use crate::likelihood::SiteTwin;
 use crate::model::Model;
 use crate::numeric::two_floats;
-use crate::structure::{HALF_WIDTH, NODES, Place, Spectral};
+use crate::structure::{NODES, Place, Spectral};
 use layout::{KINETIC_SUMS, LATENT_SUMS, Layout, SITE_SUMS};
 use slots::Slots;
 use stages::{Buffers, Covariates, Stages};
@@ -60,6 +60,14 @@ impl SpectralBlock {
         let covariates = Covariates::new(model);
         let layout = Layout::new(torus, chains, covariates.count);
         layout.check(gpu)?;
+        if !spectral.table().layout().is_quarter() {
+            return Err(DeviceError::Unsupported {
+                what: "a field with a slanting direction".into(),
+                why: "its spectrum lacks the symmetry the stages rely on".into(),
+                remedy: "turn the map so that the angle is 0 or 90 degrees, or use the CPU".into(),
+            }
+            .into());
+        }
         let panel = 4 * (NODES * layout.quarter()) as u64;
         let room = (gpu.adapter().binding / panel) as usize;
         let slots = spectral.table().panels().min(SLOTS.min(room).max(chains));
@@ -96,7 +104,7 @@ impl Block for SpectralBlock {
         prior.first = (self.first[chain] - pull) as f32;
         prior.variance = (2.0 * w[0]).exp() as f32;
         prior.mean_first = (coefficient * self.constant) as f32;
-        prior.steepness = (1.0 / HALF_WIDTH) as f32;
+        prior.steepness = (1.0 / self.spectral.table().half_width()) as f32;
         let table = self.spectral.table();
         let Some(place) = table.locate(w[1] - self.spectral.cell().ln()) else { return false };
         self.lost[chain] = [w[0] - 0.5 * f64::from(prior.variance).ln(), 0.0];
@@ -105,7 +113,7 @@ impl Block for SpectralBlock {
             let (slot, empty) = self.slots.find(index);
             prior.slot = slot as u32;
             prior.position = t as f32;
-            self.lost[chain][1] = (t - f64::from(prior.position)) * HALF_WIDTH;
+            self.lost[chain][1] = (t - f64::from(prior.position)) * table.half_width();
             if empty {
                 let values: Vec<f32> = table.panel(index).iter().map(|&c| c as f32).collect();
                 gpu.upload(&self.buffers.table, 4 * (slot * values.len()) as u64, &values);

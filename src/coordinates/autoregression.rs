@@ -20,14 +20,40 @@ pub(super) struct AutoregressionChart {
     prior: Process,
     root: Process,
     shift: Option<Arc<Vec<f64>>>,
-    /// κZⱼ.
-    pulls: Vec<Vec<f64>>,
-    /// s̃, if there is any.
+    pulls: Vec<Pull>,
+    /// What the constant pulls take from s̃.
+    level: f64,
+    /// s̃ but for its level, where a pull is not constant; elsewhere that is q.
     s: Vec<f64>,
+    /// e, if there is any s̃; without it e is z.
     e: Vec<f64>,
-    u: Vec<f64>,
-    /// Σ d_t u_{t−1} and Σ d² of the prior.
-    moments: [f64; 2],
+    moments: Moments,
+}
+
+/// κZⱼ.
+enum Pull {
+    Constant(f64),
+    Values(Vec<f64>),
+}
+
+impl Pull {
+    fn new(values: Vec<f64>) -> Self {
+        match values.first() {
+            Some(&first) if values.iter().all(|&v| v == first) => Pull::Constant(first),
+            _ => Pull::Values(values),
+        }
+    }
+}
+
+/// Sums over the series that the potential and its derivatives need.
+#[derive(Default)]
+struct Moments {
+    /// Σ d_t u_{t−1}.
+    products: f64,
+    /// Σ d².
+    squares: f64,
+    /// Σ e².
+    innovations: f64,
 }
 
 /// Sums over a series in four parts, so that an addition need not wait for the one before it.
@@ -46,44 +72,46 @@ impl AutoregressionChart {
     ) -> Result<Self> {
         let n = series.dim();
         let kappa = information.scalar("an autoregression")?;
-        let pulls: Vec<_> = if information.is_none() {
-            Vec::new()
-        } else {
-            columns.iter().map(|z| information.times(z)).collect()
+        let pulls: Vec<_> = match information.is_none() {
+            true => Vec::new(),
+            false => columns.iter().map(|z| Pull::new(information.times(z))).collect(),
         };
+        let varies = pulls.iter().any(|pull| matches!(pull, Pull::Values(_)));
         let shifted = shift.is_some() || !pulls.is_empty();
+        let room = |needed| if needed { vec![0.0; n] } else { Vec::new() };
         Ok(Self {
             kappa,
             prior: Process::at(0.0, 0.0, 0.0),
             root: Process::at(kappa, 0.0, 0.0),
             shift,
             pulls,
-            s: if shifted { vec![0.0; n] } else { Vec::new() },
-            e: vec![0.0; n],
-            u: vec![0.0; n],
-            moments: [0.0; 2],
+            level: 0.0,
+            s: room(varies),
+            e: room(shifted),
+            moments: Moments::default(),
         })
     }
 
     fn set(&mut self, w: &[f64], c: &[f64]) -> bool {
         self.prior = Process::at(0.0, w[0], w[1]);
         self.root = Process::at(self.kappa, w[0], w[1]);
-        if !self.s.is_empty() {
-            match (&self.shift, &self.pulls[..]) {
-                (Some(q), []) => self.s.copy_from_slice(q),
-                (Some(q), [pull, ..]) => {
-                    for ((s, q), pull) in self.s.iter_mut().zip(&q[..]).zip(pull) {
-                        *s = q - c[0] * pull;
-                    }
-                }
-                (None, _) => self.s.fill(0.0),
-            }
-            let done = usize::from(self.shift.is_some());
-            for (pull, &c) in self.pulls.iter().zip(c).skip(done) {
-                crate::numeric::axpy(-c, pull, &mut self.s);
+        self.level = 0.0;
+        match &self.shift {
+            Some(q) if !self.s.is_empty() => self.s.copy_from_slice(q),
+            _ => self.s.fill(0.0),
+        }
+        for (pull, &c) in self.pulls.iter().zip(c) {
+            match pull {
+                Pull::Constant(value) => self.level -= c * value,
+                Pull::Values(values) => crate::numeric::axpy(-c, values, &mut self.s),
             }
         }
         self.prior.usable() && self.root.usable()
+    }
+
+    /// e of the last forward pass at `z`.
+    fn innovations<'a>(&'a self, z: &'a [f64]) -> &'a [f64] {
+        if self.e.is_empty() { z } else { &self.e[..z.len()] }
     }
 
     fn whitened(&self) -> bool {
@@ -92,36 +120,32 @@ impl AutoregressionChart {
 
     /// e = T's̃ + z.
     fn shift_latents(&mut self, z: &[f64]) {
-        if self.s.is_empty() {
-            self.e.copy_from_slice(z);
+        if self.e.is_empty() {
             return;
         }
-        let n = z.len();
-        let (s, e, scale) = (&self.s[..n], &mut self.e[..n], self.root.scale());
-        let first = self.root.scan(
-            0.0,
-            n,
-            |i| s[n - 1 - i],
-            |i, _, c| {
-                let t = n - 1 - i;
-                e[t] = scale * c + z[t];
-            },
-        );
-        e[0] = self.root.first() * first + z[0];
+        let (n, level) = (z.len(), self.level);
+        let (root, e) = (&self.root, &mut self.e[..n]);
+        match (&self.shift, &self.s[..]) {
+            (_, s) if !s.is_empty() => shift_by(root, e, z, |t| s[t] + level),
+            (Some(q), _) => {
+                let q = &q[..n];
+                shift_by(root, e, z, |t| q[t] + level);
+            }
+            (None, _) => shift_by(root, e, z, |_| level),
+        }
     }
 
-    /// u = T e, to the sites too, and the prior's moments of u.
-    fn advance(&mut self, sites: &mut [f64]) {
-        let n = sites.len();
-        let (e, u) = (&self.e[..n], &mut self.u[..n]);
+    /// u = T e, and the moments of both.
+    fn advance(&mut self, z: &[f64], u: &mut [f64]) {
+        let n = u.len();
+        let e = &self.innovations(z)[..n];
         u[0] = self.root.first() * e[0];
-        sites[0] = u[0];
         let (scale, phi) = (self.root.scale(), self.prior.rho());
-        let (mut products, mut squares): (Lanes, Lanes) = ([0.0; 4], [0.0; 4]);
+        let (mut products, mut squares, mut norm): (Lanes, Lanes, Lanes) = Default::default();
         let mut before = u[0];
-        let (rest, field, innovations) = (&mut u[1..], &mut sites[1..], &e[1..]);
+        let (rest, innovations) = (&mut u[1..], &e[1..]);
         let count = innovations.len();
-        let (rest, field) = (&mut rest[..count], &mut field[..count]);
+        let rest = &mut rest[..count];
         self.root.scan(
             before,
             count,
@@ -130,18 +154,19 @@ impl AutoregressionChart {
                 let d = now - phi * before;
                 products[lane] += d * before;
                 squares[lane] += d * d;
+                norm[lane] += innovations[i] * innovations[i];
                 before = now;
                 rest[i] = now;
-                field[i] = now;
             },
         );
-        self.moments = [total(products), total(squares)];
+        let innovations = total(norm) + e[0] * e[0];
+        self.moments = Moments { products: total(products), squares: total(squares), innovations };
     }
 
     /// ∂U/∂z = T'G (plus e if whitened), and the derivatives in ρ, log s and log g of T e with G held fixed.
-    fn pull_latents(&self, g: &[f64], by_z: &mut [f64]) -> [f64; 3] {
+    fn pull_latents(&self, z: &[f64], u: &[f64], g: &[f64], by_z: &mut [f64]) -> [f64; 3] {
         let n = g.len();
-        let (e, u, by_z) = (&self.e[..n], &self.u[..n], &mut by_z[..n]);
+        let (e, u, by_z) = (&self.innovations(z)[..n], &u[..n], &mut by_z[..n]);
         let (scale, phi) = (self.root.scale(), self.prior.rho());
         let precision = 1.0 / (self.prior.scale() * self.prior.scale());
         let whitened = self.whitened();
@@ -191,11 +216,7 @@ impl AutoregressionChart {
         let n = y.len();
         let (e, z) = (&self.e[..n], &z[..n]);
         let (scale, inverse) = (self.root.scale(), 1.0 / self.root.scale());
-        let (pull, others) = match &self.pulls[..] {
-            [] => (&[][..], &[][..]),
-            [pull, others @ ..] => (&pull[..n], others),
-        };
-        let (mut by_rho, mut by_scale, mut through): (Lanes, Lanes, Lanes) = Default::default();
+        let (mut by_rho, mut by_scale, mut path): (Lanes, Lanes, Lanes) = Default::default();
         let mut before = self.root.first() * y[0];
         let first = (e[0] - z[0]) / self.root.first() * before;
         let at_start = before;
@@ -208,17 +229,16 @@ impl AutoregressionChart {
                 let c = (e[t] - z[t]) * inverse;
                 by_rho[lane] += c * before;
                 by_scale[lane] += c * y[t];
-                if !pull.is_empty() {
-                    through[lane] += pull[t] * now;
-                }
+                path[lane] += now;
                 before = now;
             },
         );
-        if let Some(by_c) = by_c.first_mut().filter(|_| !pull.is_empty()) {
-            *by_c = -(total(through) + pull[0] * at_start);
-        }
-        for (by_c, pull) in by_c.iter_mut().skip(1).zip(others) {
-            *by_c = -self.through(y, pull);
+        let path = total(path) + at_start;
+        for (by_c, pull) in by_c.iter_mut().zip(&self.pulls) {
+            *by_c = match pull {
+                Pull::Constant(value) => -value * path,
+                Pull::Values(values) => -self.through(y, values),
+            };
         }
         [total(by_rho), scale * total(by_scale), first]
     }
@@ -239,34 +259,51 @@ impl AutoregressionChart {
     }
 }
 
+/// e = T's̃ + z, with s̃ as a function of time.
+fn shift_by(root: &Process, e: &mut [f64], z: &[f64], s: impl Fn(usize) -> f64) {
+    let n = z.len();
+    let (e, scale) = (&mut e[..n], root.scale());
+    let first = root.scan(
+        0.0,
+        n,
+        |i| s(n - 1 - i),
+        |i, _, c| {
+            let t = n - 1 - i;
+            e[t] = scale * c + z[t];
+        },
+    );
+    e[0] = root.first() * first + z[0];
+}
+
 impl Chart for AutoregressionChart {
     fn forward(&mut self, w: &[f64], c: &[f64], z: &[f64], sites: &mut [f64]) -> f64 {
         if !self.set(w, c) {
             return f64::INFINITY;
         }
         self.shift_latents(z);
-        self.advance(sites);
+        self.advance(z, sites);
         if self.whitened() {
-            return 0.5 * crate::numeric::squared_norm(&self.e);
+            return 0.5 * self.moments.innovations;
         }
-        let start = self.u[0] / self.prior.first();
+        let start = sites[0] / self.prior.first();
         let scale = self.prior.scale();
-        let quadratic = start * start + self.moments[1] / (scale * scale);
-        let n = self.e.len();
+        let quadratic = start * start + self.moments.squares / (scale * scale);
+        let n = z.len();
         0.5 * (quadratic + self.prior.log_det(n) - self.root.log_det(n))
     }
 
     fn backward(
         &mut self,
         z: &[f64],
+        sites: &[f64],
         g: &[f64],
         by_z: &mut [f64],
         by_w: &mut [f64],
         by_c: &mut [f64],
     ) {
         by_c.fill(0.0);
-        let mut moved = self.pull_latents(g, by_z);
-        if !self.s.is_empty() {
+        let mut moved = self.pull_latents(z, sites, g, by_z);
+        if !self.e.is_empty() {
             let shifted = self.pull_shift(z, by_z, by_c);
             moved.iter_mut().zip(shifted).for_each(|(m, s)| *m += s);
         }
@@ -274,11 +311,11 @@ impl Chart for AutoregressionChart {
         if self.whitened() {
             return;
         }
-        let n = self.e.len();
-        let steps = (n - 1) as f64;
+        let steps = (z.len() - 1) as f64;
         // ½log|Σ| − ½log|V| and the prior's quadratic form at fixed u.
-        let (start, scale) = (self.u[0] / self.prior.first(), self.prior.scale());
-        let [products, squares] = self.moments.map(|m| m / (scale * scale));
+        let (start, scale) = (sites[0] / self.prior.first(), self.prior.scale());
+        let Moments { products, squares, .. } = self.moments;
+        let [products, squares] = [products, squares].map(|m| m / (scale * scale));
         let mut part = [0.0; 2];
         self.prior.chain_rule([-products, steps - squares, 1.0 - start * start], &mut part);
         by_w.iter_mut().zip(part).for_each(|(b, p)| *b += p);
@@ -296,23 +333,25 @@ impl Chart for AutoregressionChart {
         z.fill(0.0);
         self.shift_latents(z);
         for t in 1..n {
-            z[t] = (u[t] - rho * u[t - 1]) * inverse - self.e[t];
+            z[t] = (u[t] - rho * u[t - 1]) * inverse;
         }
-        z[0] = u[0] / self.root.first() - self.e[0];
+        z[0] = u[0] / self.root.first();
+        z.iter_mut().zip(&self.e).for_each(|(z, e)| *z -= e);
         true
     }
 
-    fn latents(&mut self, _z: &[f64], u: &mut [f64]) {
-        u.copy_from_slice(&self.u);
+    fn latents(&mut self, _z: &[f64], sites: &[f64], u: &mut [f64]) {
+        u.copy_from_slice(sites);
     }
 
-    fn site_gradient(&mut self, _z: &[f64], by_z: &[f64], g: &mut [f64]) {
+    fn site_gradient(&mut self, z: &[f64], sites: &[f64], by_z: &[f64], g: &mut [f64]) {
         // G = T'⁻¹ y by the recursion backwards, less Σ⁻¹u; whitened, y − e stands for y.
         let n = by_z.len();
         let own = if self.whitened() { 1.0 } else { 0.0 };
+        let e = self.innovations(z);
         let lambda = |t: usize| {
             let scale = if t == 0 { self.root.first() } else { self.root.scale() };
-            (by_z[t] - own * self.e[t]) / scale
+            (by_z[t] - own * e[t]) / scale
         };
         for t in 0..n {
             let next = if t + 1 < n { self.root.rho() * lambda(t + 1) } else { 0.0 };
@@ -321,7 +360,7 @@ impl Chart for AutoregressionChart {
         if self.whitened() {
             return;
         }
-        let (phi, u) = (self.prior.rho(), &self.u);
+        let (phi, u) = (self.prior.rho(), sites);
         let precision = 1.0 / (self.prior.scale() * self.prior.scale());
         let d = |t: usize| u[t] - phi * u[t - 1];
         for t in 0..n {
@@ -354,10 +393,10 @@ mod tests {
         let mut sites = vec![0.0; n];
         let potential = chart.forward(&w, c, &z, &mut sites);
         let (mut by_z, mut by_w, mut by_c) = (vec![0.0; n], vec![0.0; 2], vec![0.0; columns]);
-        chart.backward(&z, &g, &mut by_z, &mut by_w, &mut by_c);
+        chart.backward(&z, &sites, &g, &mut by_z, &mut by_w, &mut by_c);
         let (mut u, mut site_gradient, mut back) = (sites.clone(), sites.clone(), sites.clone());
-        chart.latents(&z, &mut u);
-        chart.site_gradient(&z, &by_z, &mut site_gradient);
+        chart.latents(&z, &sites, &mut u);
+        chart.site_gradient(&z, &sites, &by_z, &mut site_gradient);
         for (got, want) in site_gradient.iter().zip(&g) {
             assert!((got - want).abs() < 1e-11, "the site gradient comes back: {got} {want}");
         }

@@ -154,6 +154,7 @@ impl Chart for GenericChart {
     fn backward(
         &mut self,
         _z: &[f64],
+        _sites: &[f64],
         g: &[f64],
         by_z: &mut [f64],
         by_w: &mut [f64],
@@ -206,11 +207,11 @@ impl Chart for GenericChart {
         true
     }
 
-    fn latents(&mut self, _z: &[f64], u: &mut [f64]) {
+    fn latents(&mut self, _z: &[f64], _sites: &[f64], u: &mut [f64]) {
         u.copy_from_slice(&self.u);
     }
 
-    fn site_gradient(&mut self, _z: &[f64], _by_z: &[f64], g: &mut [f64]) {
+    fn site_gradient(&mut self, _z: &[f64], _sites: &[f64], _by_z: &[f64], g: &mut [f64]) {
         g.copy_from_slice(&self.total);
         if !self.whitened {
             axpy(-1.0, &self.a, g);

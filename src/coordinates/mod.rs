@@ -69,10 +69,11 @@ pub trait Chart: Send {
 
     /// Given g = −∇ log p at the sites, writes ∂U/∂z, ∂U/∂w and the part of ∂U/∂c that comes through u.
     ///
-    /// Belongs to the last [`Self::forward`]: `z` must be the same.
+    /// Belongs to the last [`Self::forward`], whose `z` and `sites` these are, as do [`Self::latents`] and [`Self::site_gradient`].
     fn backward(
         &mut self,
         z: &[f64],
+        sites: &[f64],
         g: &[f64],
         by_z: &mut [f64],
         by_w: &mut [f64],
@@ -82,11 +83,11 @@ pub trait Chart: Send {
     /// Writes the z at which the latents are u (in the structure's basis); false outside the model.
     fn invert(&mut self, w: &[f64], c: &[f64], u: &[f64], z: &mut [f64]) -> bool;
 
-    /// Writes u in the structure's basis for the last [`Self::forward`].
-    fn latents(&mut self, z: &[f64], u: &mut [f64]);
+    /// Writes u in the structure's basis.
+    fn latents(&mut self, z: &[f64], sites: &[f64], u: &mut [f64]);
 
     /// Writes g in the structure's basis, given the `by_z` of the last [`Self::backward`].
-    fn site_gradient(&mut self, z: &[f64], by_z: &[f64], g: &mut [f64]);
+    fn site_gradient(&mut self, z: &[f64], sites: &[f64], by_z: &[f64], g: &mut [f64]);
 }
 
 /// The chart of a structure in given coordinates; `columns` are the Zⱼ in the structure's basis.

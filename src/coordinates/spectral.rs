@@ -272,6 +272,7 @@ impl Chart for SpectralChart {
     fn backward(
         &mut self,
         z: &[f64],
+        _sites: &[f64],
         g: &[f64],
         by_z: &mut [f64],
         by_w: &mut [f64],
@@ -304,7 +305,7 @@ impl Chart for SpectralChart {
         true
     }
 
-    fn latents(&mut self, z: &[f64], u: &mut [f64]) {
+    fn latents(&mut self, z: &[f64], _sites: &[f64], u: &mut [f64]) {
         if self.s.is_empty() {
             self.factor.apply(z, u);
         } else {
@@ -315,10 +316,10 @@ impl Chart for SpectralChart {
         }
     }
 
-    fn site_gradient(&mut self, z: &[f64], by_z: &[f64], g: &mut [f64]) {
+    fn site_gradient(&mut self, z: &[f64], sites: &[f64], by_z: &[f64], g: &mut [f64]) {
         // T g = y − a e, with a e = T u / λ = u T⁻¹ (1 − κV): through u, to need no more scratch than one vector.
         let mut u = vec![0.0; z.len()];
-        self.latents(z, &mut u);
+        self.latents(z, sites, &mut u);
         self.factor.solve(by_z, g);
         let kappa = self.factor.kappa();
         let mut inverse = vec![0.0; z.len()];

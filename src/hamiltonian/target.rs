@@ -91,7 +91,7 @@ impl Target {
         add_mean(&self.model, &self.c, &self.field, &mut self.eta);
         let model = &self.model;
         let misfit = model.likelihood().evaluate(&self.eta, &mut self.g);
-        self.chart.backward(z, &self.g, by_z, &mut self.by_w, &mut self.by_c);
+        self.chart.backward(z, &self.field, &self.g, by_z, &mut self.by_w, &mut self.by_c);
         for (term, by_c) in model.mean().iter().zip(&mut self.by_c) {
             let direct = match &term.column {
                 Column::Constant => crate::numeric::sum(&self.g),
@@ -133,17 +133,17 @@ impl Target {
     /// learnt from. Belongs to the last evaluation.
     pub fn latents_and_score(&mut self, z: &[f64], by_z: &[f64], x: &mut [f64], g: &mut [f64]) {
         let z = self.charted(z).to_vec();
-        self.chart.latents(&z, x);
+        self.chart.latents(&z, &self.field, x);
         for (column, &c) in self.columns.iter().zip(&self.c) {
             crate::numeric::axpy(c, column, x);
         }
-        self.chart.site_gradient(&z, by_z, g);
+        self.chart.site_gradient(&z, &self.field, by_z, g);
     }
 
     /// Writes the latents u in the structure's basis, for the last evaluation.
     pub fn latents(&mut self, z: &[f64], u: &mut [f64]) {
         let z = self.charted(z).to_vec();
-        self.chart.latents(&z, u);
+        self.chart.latents(&z, &self.field, u);
     }
 
     /// Changes coordinates and moves `z` so that the latents stay what they are. Needs the last evaluation at (z, φ). A tilt is

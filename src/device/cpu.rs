@@ -34,6 +34,8 @@ struct Chain {
     by_w: Vec<f64>,
     /// Whether the target's last evaluation was at the current z.
     current: bool,
+    /// Whether what is reported has been taken from that evaluation.
+    reported: bool,
 }
 
 impl CpuLatents {
@@ -83,29 +85,54 @@ impl Chain {
             scratch: vec![0.0; n],
             by_w: vec![0.0; structure.parameters()],
             current: false,
+            reported: false,
             z,
         })
     }
 
-    /// Brings the reported values up to the current point, if they belong to it.
+    /// Brings the reported values up to the current point, if the target's belong to it and they have not been brought yet.
     fn keep_reported(&mut self) {
-        if self.current {
+        if self.current && !self.reported {
             self.field.copy_from_slice(self.target.reported());
             self.predictor.copy_from_slice(self.target.predictor());
+            self.reported = true;
+        }
+    }
+
+    /// z ← z + ε M⁻¹ r.
+    fn drift(&mut self, step: f64) {
+        if self.mass.is_identity() {
+            axpy(step, &self.r, &mut self.z);
+        } else {
+            self.mass.velocity(&self.r, &mut self.scratch);
+            axpy(step, &self.scratch, &mut self.z);
         }
     }
 }
 
-/// Turns (z, r) by an angle.
-fn rotate(z: &mut [f64], r: &mut [f64], angle: f64) {
+/// Turns (z, r) by an angle, after a kick of r by z − ∂U/∂z.
+fn rotate(z: &mut [f64], r: &mut [f64], by_z: &[f64], kick: f64, angle: f64) {
     let (sin, cos) = angle.sin_cos();
     vectorised(
         #[inline(always)]
         || {
-            for (z, r) in z.iter_mut().zip(r) {
-                let turned = cos * *z + sin * *r;
-                *r = cos * *r - sin * *z;
+            for ((z, r), by_z) in z.iter_mut().zip(r).zip(by_z) {
+                let kicked = *r + kick * (*z - by_z);
+                let turned = cos * *z + sin * kicked;
+                *r = cos * kicked - sin * *z;
                 *z = turned;
+            }
+        },
+    );
+}
+
+/// r ← r + ε (z − ∂U/∂z).
+fn kick_rest(z: &[f64], r: &mut [f64], by_z: &[f64], step: f64) {
+    vectorised(
+        #[inline(always)]
+        || {
+            for ((r, z), by_z) in r.iter_mut().zip(z).zip(by_z) {
+                *r += step * (z - by_z);
             }
         },
     );
@@ -132,6 +159,7 @@ impl Latents for CpuLatents {
             let by_phi = &mut by_phi[b * m..(b + 1) * m];
             potential[b] = chain.target.evaluate(&chain.z, phi, &mut chain.by_z, by_phi);
             chain.current = true;
+            chain.reported = false;
         }
     }
 
@@ -160,9 +188,9 @@ impl Latents for CpuLatents {
 
     fn kick(&mut self, step: &[f64], flow: Flow) {
         for (chain, &step) in self.chains.iter_mut().zip(step) {
-            axpy(-step, &chain.by_z, &mut chain.r);
-            if flow == Flow::Rotation {
-                axpy(step, &chain.z, &mut chain.r);
+            match flow {
+                Flow::Rotation => kick_rest(&chain.z, &mut chain.r, &chain.by_z, step),
+                Flow::Drift => axpy(-step, &chain.by_z, &mut chain.r),
             }
         }
     }
@@ -170,14 +198,22 @@ impl Latents for CpuLatents {
     fn flow(&mut self, step: &[f64], flow: Flow) {
         for (chain, &step) in self.chains.iter_mut().zip(step) {
             match flow {
-                Flow::Rotation => rotate(&mut chain.z, &mut chain.r, step),
+                Flow::Rotation => {
+                    rotate(&mut chain.z, &mut chain.r, &chain.by_z, 0.0, step);
+                }
+                Flow::Drift => chain.drift(step),
+            }
+            chain.current = false;
+        }
+    }
+
+    fn leap(&mut self, kick: &[f64], step: &[f64], flow: Flow) {
+        for ((chain, &kick), &step) in self.chains.iter_mut().zip(kick).zip(step) {
+            match flow {
+                Flow::Rotation => rotate(&mut chain.z, &mut chain.r, &chain.by_z, kick, step),
                 Flow::Drift => {
-                    if chain.mass.is_identity() {
-                        axpy(step, &chain.r, &mut chain.z);
-                    } else {
-                        chain.mass.velocity(&chain.r, &mut chain.scratch);
-                        axpy(step, &chain.scratch, &mut chain.z);
-                    }
+                    axpy(-kick, &chain.by_z, &mut chain.r);
+                    chain.drift(step);
                 }
             }
             chain.current = false;

@@ -17,8 +17,7 @@ fn latents(system: &mut System, steps: &Steps, flow: Flow, k1: u32) {
     let share = 0.5 / f64::from(k1);
     system.mark_energies();
     for _ in 0..k1 {
-        system.kick_latents(steps, 0.5 * share, flow);
-        system.flow_latents(steps, share, flow);
+        system.leap_latents(steps, share, flow);
         system.evaluate_by_and_by();
         system.kick_latents(steps, 0.5 * share, flow);
     }

@@ -7,9 +7,8 @@ use super::{Steps, System};
 use crate::device::Flow;
 
 pub(super) fn step(system: &mut System, steps: &Steps, flow: Flow) {
-    system.kick_latents(steps, 0.5, flow);
+    system.leap_latents(steps, 1.0, flow);
     system.kick_hyperparameters(steps, 0.5, flow, false);
-    system.flow_latents(steps, 1.0, flow);
     system.flow_hyperparameters(steps, 1.0, flow);
     system.evaluate();
     system.kick_latents(steps, 0.5, flow);

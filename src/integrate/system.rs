@@ -34,6 +34,7 @@ pub struct System {
     kinetic: Vec<f64>,
     kinetic_by_phi: Vec<f64>,
     scaled: Vec<f64>,
+    halved: Vec<f64>,
     psi: Vec<f64>,
     /// What is to be done with answers the device has been asked for and not yet given.
     deferred: Vec<Deferred>,
@@ -70,6 +71,7 @@ impl System {
             kinetic: vec![0.0; chains],
             kinetic_by_phi: vec![0.0; phi.len()],
             scaled: vec![0.0; chains],
+            halved: vec![0.0; chains],
             psi: vec![0.0; m],
             deferred: Vec::new(),
             phi,
@@ -194,9 +196,11 @@ impl System {
         self.latents.kick(&self.scaled, flow);
     }
 
-    pub(super) fn flow_latents(&mut self, steps: &Steps, share: f64, flow: Flow) {
+    /// Half a kick, then the flow.
+    pub(super) fn leap_latents(&mut self, steps: &Steps, share: f64, flow: Flow) {
+        scale(&steps.latents, 0.5 * share, &mut self.halved);
         scale(&steps.latents, share, &mut self.scaled);
-        self.latents.flow(&self.scaled, flow);
+        self.latents.leap(&self.halved, &self.scaled, flow);
     }
 
     /// Kicks p by ∂U/∂φ and, if `auxiliary`, by the gradient of the latents' kinetic energy.

@@ -19,6 +19,8 @@ use std::sync::Arc;
 const SMALLEST: usize = 64 * 64;
 /// Largest difference of correlations in the window.
 const TOLERANCE: f64 = 1e-3;
+/// Margins that are tried, as multiples of this share of the window.
+const STEP: f64 = 0.02;
 /// The torus must become smaller by this factor to be worth it.
 const WORTHWHILE: f64 = 0.8;
 /// Number of the pilot's chain: never one of a run's.
@@ -85,8 +87,8 @@ fn likely(ranges: &[f64]) -> f64 {
 /// The margin of the smallest torus that is good enough up to `longest`, if it is worth it.
 fn shrink(spectral: &Spectral, longest: f64) -> Option<f64> {
     let now = spectral.torus().dim() as f64;
-    (1..20)
-        .map(|step| 0.05 * f64::from(step))
+    (1..=50)
+        .map(|step| STEP * f64::from(step))
         .map(|margin| (margin, spectral.with_margin(margin)))
         .take_while(|(_, smaller)| (smaller.torus().dim() as f64) < WORTHWHILE * now)
         .find(|(_, smaller)| smaller.window_error(longest) <= TOLERANCE)

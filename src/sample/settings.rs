@@ -138,7 +138,7 @@ impl Default for Settings {
             hyper_steps: None,
             path: None,
             hyper_speed: None,
-            jitter: 0.5,
+            jitter: 0.3,
             acceptance: 0.8,
             tilt: true,
             most_steps: 1000,

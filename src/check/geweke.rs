@@ -42,7 +42,8 @@ pub struct Paths {
 #[derive(Clone, Debug)]
 pub struct Moments {
     mean: Vec<f64>,
-    error: Vec<f64>,
+    sd: Vec<f64>,
+    count: f64,
 }
 
 /// Moments that see hyperparameters, field, data and how they go together; none has a heavy tail.
@@ -120,8 +121,8 @@ impl Geweke {
             (0..columns).map(|k| draws.iter().map(|d| d[k]).sum::<f64>() / count).collect();
         let variance =
             |k: usize| draws.iter().map(|d| (d[k] - mean[k]).powi(2)).sum::<f64>() / count;
-        let error = (0..columns).map(|k| (variance(k) / count).sqrt()).collect();
-        Ok(Moments { mean, error })
+        let sd = (0..columns).map(|k| variance(k).sqrt()).collect();
+        Ok(Moments { mean, sd, count })
     }
 }
 
@@ -130,7 +131,13 @@ pub fn geweke(names: &[String], paths: &Paths, moments: &Moments) -> Vec<Score> 
     let score = |(k, name): (usize, &String)| {
         let series: Vec<Vec<f64>> =
             paths.rows.iter().map(|rows| rows.iter().map(|row| row[k]).collect()).collect();
-        mean_score(name.clone(), &series, moments.mean[k], moments.error[k])
+        let (mean, sd) = (moments.mean[k], moments.sd[k]);
+        let mut score = mean_score(name.clone(), &series, mean, 0.0);
+        // A right chain's mean varies no more than one state does, however slowly it moves; a wrong one that runs away must not hide
+        // in the large error that it has.
+        let most = sd / (series.len().max(1) as f64).sqrt();
+        score.error = score.error.min(most).hypot(sd / moments.count.sqrt());
+        score
     };
     names.iter().enumerate().map(score).collect()
 }

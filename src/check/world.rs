@@ -6,10 +6,10 @@ use crate::likelihood::{Curvature, Likelihood};
 use crate::model::Model;
 use crate::prior::Hyperparameters;
 use crate::random::StreamRng;
-use crate::structure::Information;
+use crate::structure::{Basis, Factor, Information};
 use nalgebra::DMatrix;
 use rand_distr::{Distribution, StandardNormal};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Where data of a kind come from.
 pub trait Source: Send + Sync {
@@ -33,6 +33,13 @@ pub struct World {
     model: Arc<Model>,
     data: Arc<RwLock<Arc<dyn Likelihood>>>,
     source: Box<dyn Source>,
+    scratch: Mutex<Scratch>,
+}
+
+/// What draws of the field are made with; it takes longer to make than a draw.
+struct Scratch {
+    factor: Box<dyn Factor>,
+    basis: Basis,
 }
 
 /// A joint draw.
@@ -57,7 +64,10 @@ impl World {
         let data = Arc::new(RwLock::new(first));
         let changing = Arc::new(Changing { whole: data.clone(), group: None });
         let model = Arc::new(template.with_likelihood(changing)?);
-        Ok(Self { model, data, source })
+        let structure = model.structure();
+        let factor = structure.factor(&Information::NONE)?;
+        let scratch = Mutex::new(Scratch { factor, basis: structure.basis() });
+        Ok(Self { model, data, source, scratch })
     }
 
     /// The model, whose data are those put last.
@@ -102,7 +112,8 @@ impl World {
     /// Draws everything, hyperparameters from `priors`, which may be other than the model's.
     pub fn draw(&self, priors: &Hyperparameters, rng: &mut StreamRng) -> Result<Draw> {
         let structure = self.model.structure();
-        let mut factor = structure.factor(&Information::NONE)?;
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let Scratch { factor, basis } = &mut *scratch;
         for _ in 0..TRIES {
             let phi = priors.sample(rng)?;
             // Where the covariance does not exist, as at ranges that a torus cannot hold, the prior is cut off.
@@ -113,7 +124,7 @@ impl World {
             let mut u = vec![0.0; z.len()];
             factor.apply(&z, &mut u);
             let mut field = vec![0.0; structure.sites()];
-            structure.basis().write_field(&u, &mut field);
+            basis.write_field(&u, &mut field);
             let mut eta = field.clone();
             add_mean(&self.model, &self.model.coefficients(&phi), &field, &mut eta);
             let y = self.simulate(&eta, rng);

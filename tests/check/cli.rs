@@ -79,8 +79,9 @@ fn a_killed_calibration_goes_on_where_it_was() {
     assert_eq!(ranks("half"), ranks("whole"));
     assert_eq!(ranks("whole").len(), 13);
     refused(here, &line("half").replace("--seed 4", "--seed 5"), &["check.json", "seed", "4", "5"]);
-    fs::write(here.join("notes.txt"), "mine").unwrap();
-    refused(here, &line("."), &["notes.txt", "--out"]);
+    fs::create_dir(here.join("mine")).unwrap();
+    fs::write(here.join("mine/notes.txt"), "mine").unwrap();
+    refused(here, &line("mine"), &["notes.txt", "--out"]);
 }
 
 #[test]

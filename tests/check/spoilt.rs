@@ -58,6 +58,10 @@ impl Mutant {
         Mutant::NoMetropolis,
     ];
 
+    /// One of each plan.
+    pub(crate) const CONTROLS: [Mutant; 4] =
+        [Mutant::Sign, Mutant::MassLogDet, Mutant::NoPalindrome, Mutant::NoMetropolis];
+
     fn plan(self) -> KernelPlan {
         let prior = MassKind::Precision(Information::NONE);
         let abla = Integrator::Abla { flow: Flow::Drift, k1: 1, k2: 1 };
@@ -68,7 +72,9 @@ impl Mutant {
             Mutant::PriorLogDet | Mutant::MassLogDet => {
                 (Coordinates::Centred, prior, abla, Tuning { step: 0.3, ..TUNING })
             }
-            Mutant::NoPalindrome => (Coordinates::Centred, prior, abla, TUNING),
+            Mutant::NoPalindrome => {
+                (Coordinates::Centred, prior, abla, Tuning { step: 1.6, path: 3.2, ..TUNING })
+            }
             // Steps that widen a unit oscillator by 1/(1 − ε²/4) and do not yet run away, which would hide in large errors.
             Mutant::NoMetropolis => {
                 (whitened, identity, leapfrog, Tuning { step: 0.8, ratio: 1.0, ..TUNING })

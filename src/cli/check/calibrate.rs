@@ -1,13 +1,12 @@
 //! Calibrates whole fits by simulation, and goes on where it was stopped.
 
 use super::sizes::{ModelName, Sizes};
-use super::{bar, chance, once_in, pool, try_draw};
+use super::{bar, chance, once_in, try_draw};
 use crate::cli::failure::Failure;
 use crate::cli::interrupt;
 use crate::cli::options::{Coordinates, Method, at_most};
 use crate::cli::screen::Screen;
 use clap::Args;
-use rayon::prelude::*;
 use serde_json::json;
 use sshmc::check::{Calibration, Ledger, Replicate, Uniformity, World, quantities, replicate};
 use sshmc::data::add_file;
@@ -17,8 +16,9 @@ use sshmc::sample::{CoordinateChoice, Keeper, Settings};
 use sshmc::{Error, Result};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 const AFTER_HELP: &str = "\
 Each replicate draws hyperparameters and field from the prior and data from them, fits the data as `sshmc fit` does, and ranks the truth
@@ -176,6 +176,7 @@ impl Calibrate {
         at_most("--warmup", self.warmup.into(), 1_000_000)?;
         at_most("--draws", self.draws.into(), 1_000_000)?;
         at_most("--among", self.among.into(), u64::from(self.chains) * u64::from(self.draws))?;
+        at_most("--threads", self.threads.unwrap_or(1) as u64, 1024)?;
         for (option, value, least) in [
             ("--replicates", self.replicates, 10),
             ("--among", self.among, 7),
@@ -257,10 +258,14 @@ impl Calibrate {
             bar.inc(1);
             Ok(())
         };
-        // A GPU has one queue: its fits wait for each other anyway.
-        let threads = if plan.fit.device.is_gpu() { Some(1) } else { self.threads };
-        let outcome =
-            pool(threads)?.install(|| missing.par_iter().map(one).collect::<Result<Vec<()>>>());
+        // A GPU has one queue: its fits would wait for each other anyway.
+        let threads = match plan.fit.device.is_gpu() {
+            true => 1,
+            false => self
+                .threads
+                .unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
+        };
+        let outcome = side_by_side(threads, missing, one);
         bar.finish_and_clear();
         let again = format!("the same command goes on in {}", directory.display());
         outcome.map_err(|error| match error {
@@ -274,6 +279,33 @@ impl Calibrate {
         done.sort_by_key(|replicate| replicate.number);
         Ok(done)
     }
+}
+
+/// Does something for each number on so many threads, and stops at the first error. Threads of our own, because a thread of a pool that
+/// waits for another pool, as every fit has one, takes up more work meanwhile.
+fn side_by_side(
+    threads: usize,
+    numbers: &[u32],
+    one: impl Fn(&u32) -> Result<()> + Sync,
+) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let failed: Mutex<Option<Error>> = Mutex::new(None);
+    let lock = || failed.lock().unwrap_or_else(PoisonError::into_inner);
+    thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, numbers.len().max(1)) {
+            scope.spawn(|| {
+                while let Some(number) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(error) = one(number) {
+                        lock().get_or_insert(error);
+                    }
+                    if lock().is_some() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    lock().take().map_or(Ok(()), Err)
 }
 
 /// Writes the figure and the report.

@@ -75,38 +75,62 @@ pub fn exact_ranks(
     names.extend(["mean".into(), "spread".into()]);
     names.extend(data.then(|| "log-likelihood".to_owned()));
     let mut counts = vec![vec![0u32; test.states as usize]; names.len()];
-    let (mut moved, mut made) = (0u64, 0u64);
+    let mut moved = 0u64;
     for replicate in 0..test.replicates {
         let stream = |purpose| Stream::new(test.seed, replicate, 0, purpose);
         let draw = world.draw(priors, &mut stream(Purpose::Prior).rng())?;
         world.put(&draw.y)?;
+        let mut path = Path::from(watched(world, &draw.phi, &draw.eta, data));
         let place = stream(Purpose::Other);
         let before = (place.uniform(0) * f64::from(test.states)) as u32;
-        let truth = watched(world, &draw.phi, &draw.eta, data);
-        let (mut below, mut equal) = (vec![0u32; truth.len()], vec![0u32; truth.len()]);
         for (backwards, length) in [(true, before), (false, test.states - 1 - before)] {
             // The walker's own numbers: a seed for each replicate.
             let own = test.seed.wrapping_add(1 + u64::from(replicate));
             let mut walker = way.at(world, &draw, own)?;
             let mut eta = draw.eta.clone();
             for t in 0..length {
-                let t = t + if backwards { 1 << 20 } else { 0 };
+                let t = t + if backwards { BACKWARDS } else { 0 };
                 moved += u64::from(walker.advance(t, backwards)?);
-                made += 1;
                 walker.predictor(&mut eta);
-                let now = watched(world, walker.phi(), &eta, data);
-                for (k, value) in now.into_iter().enumerate() {
-                    // A refused proposal comes back with the rounding of its coordinates.
-                    let tie = (value - truth[k]).abs() <= 1e-9 * (1.0 + truth[k].abs());
-                    equal[k] += u32::from(tie);
-                    below[k] += u32::from(!tie && value < truth[k]);
-                }
+                path.see(&watched(world, walker.phi(), &eta, data));
             }
         }
-        for k in 0..truth.len() {
-            let tie = place.uniform(1 + k as u32) * f64::from(equal[k] + 1);
-            counts[k][(below[k] + tie as u32).min(test.states - 1) as usize] += 1;
+        for (k, counts) in counts.iter_mut().enumerate() {
+            let rank = path.rank(k, place.uniform(1 + k as u32));
+            counts[rank.min(test.states - 1) as usize] += 1;
         }
     }
+    let made = u64::from(test.replicates) * u64::from(test.states - 1);
     Ok(RankCounts { names, counts, moved: moved as f64 / made.max(1) as f64 })
+}
+
+/// Number of the first transition backwards, so that both directions have random numbers of their own.
+const BACKWARDS: u32 = 1 << 20;
+
+/// How many states of a path are below where it began, and how many equal to it.
+struct Path {
+    truth: Vec<f64>,
+    below: Vec<u32>,
+    equal: Vec<u32>,
+}
+
+impl Path {
+    fn from(truth: Vec<f64>) -> Self {
+        let zeros = vec![0; truth.len()];
+        Self { truth, below: zeros.clone(), equal: zeros }
+    }
+
+    fn see(&mut self, values: &[f64]) {
+        for (k, (&value, &truth)) in values.iter().zip(&self.truth).enumerate() {
+            // A refused proposal comes back with the rounding of its coordinates.
+            let tie = (value - truth).abs() <= 1e-9 * (1.0 + truth.abs());
+            self.equal[k] += u32::from(tie);
+            self.below[k] += u32::from(!tie && value < truth);
+        }
+    }
+
+    /// The rank of where it began; `uniform` decides between ties.
+    fn rank(&self, k: usize, uniform: f64) -> u32 {
+        self.below[k] + (uniform * f64::from(self.equal[k] + 1)) as u32
+    }
 }

@@ -109,3 +109,22 @@ fn a_wrong_sampler_fails_with_a_code_of_its_own() {
     assert!(complaint.starts_with("failed: ") && complaint.lines().count() == 1, "{complaint}");
     assert!(text(&output.stdout).contains("NOT uniform"));
 }
+
+/// Every method in every kind of coordinates it takes, at a size where its posterior is easy.
+#[test]
+#[ignore = "a quarter of an hour"]
+fn every_method_is_calibrated_in_all_coordinates() {
+    let directory = tempfile::tempdir().unwrap();
+    let gaussian = ["sshmc", "hmc", "hmc-gibbs", "nuts"];
+    let any = ["centred", "whitened", "informed"];
+    let mut all: Vec<(&str, &str)> =
+        gaussian.iter().flat_map(|method| any.map(|coordinates| (*method, coordinates))).collect();
+    all.extend([("rmhmc-gibbs", "centred"), ("rmhmc-softabs", "centred")]);
+    for (method, coordinates) in all {
+        let line = format!(
+            "check calibrate logistic --groups 3 --features 2 --rows 8 --replicates 100 --method {method} --coordinates {coordinates} \
+             --out {method}-{coordinates} --false-alarm 1e-6"
+        );
+        println!("{method}, {coordinates}:{}", succeed(directory.path(), &line));
+    }
+}

@@ -9,8 +9,8 @@ use sshmc::check::{
 };
 use sshmc::prior::Hyperparameters;
 
-pub(crate) const GEWEKE: Geweke = Geweke { chains: 4, length: 3000, draws: 40_000, seed: 900 };
-pub(crate) const RANKS: RankTest = RankTest { replicates: 1000, states: 16, seed: 5000 };
+pub(crate) const GEWEKE: Geweke = Geweke { chains: 4, length: 1500, draws: 20_000, seed: 900 };
+pub(crate) const RANKS: RankTest = RankTest { replicates: 500, states: 16, seed: 5000 };
 
 /// The tiny world of a model.
 pub(crate) fn world(kind: WorldKind) -> World {
@@ -55,21 +55,32 @@ fn no_kernel_changes_the_joint_distribution() {
     }
 }
 
-#[test]
-fn ranks_are_uniform() {
+/// The test of ranks of every kernel of every model.
+fn ranks(test: &RankTest) {
     for kind in WorldKind::tiny() {
         let world = world(kind);
         let priors = world.model().hyperparameters();
         for way in ways(&world) {
             let what = format!("{}, {}", kind.name(), way.name);
-            let ranks = exact_ranks(&world, &way, priors, &RANKS).unwrap();
+            let ranks = exact_ranks(&world, &way, priors, test).unwrap();
             let (quantity, p) = ranks.worst().unwrap();
             println!("ranks, {what}: p {p:.4} ({quantity}), moves in {:.2}", ranks.moved);
             assert!(p > FALSE_ALARM, "{what}, {quantity}: p {p:e}, {:?}", ranks.counts);
         }
         let way = &ways(&world)[0];
         let other = with_prior(&world, elsewhere(kind));
-        let (_, p) = exact_ranks(&world, way, &other, &RANKS).unwrap().worst().unwrap();
+        let (_, p) = exact_ranks(&world, way, &other, test).unwrap().worst().unwrap();
         assert!(p < FALSE_ALARM, "{}: a prior elsewhere passes with p {p:e}", kind.name());
     }
+}
+
+#[test]
+fn ranks_are_uniform() {
+    ranks(&RANKS);
+}
+
+#[test]
+#[ignore = "ten minutes"]
+fn many_ranks_are_uniform() {
+    ranks(&RankTest { replicates: 20_000, ..RANKS });
 }

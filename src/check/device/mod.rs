@@ -96,67 +96,97 @@ const ENERGY_STEPS: usize = 100_000;
 /// Potentials must be good to this: a difference of it in log probability goes unseen.
 const ENERGY_TOLERANCE: f64 = 1e-3;
 
+/// Findings so far, and who is told what comes next.
+struct Comparisons<'a> {
+    device: &'a Device,
+    tell: &'a mut dyn FnMut(&str),
+    found: Vec<Finding>,
+}
+
+impl Comparisons<'_> {
+    /// Tells of a comparison, makes it, and notes its worst error with a remark.
+    fn make(
+        &mut self,
+        name: &str,
+        tolerance: f64,
+        compare: impl FnOnce(&Device) -> Result<(f64, String)>,
+    ) -> Result<()> {
+        (self.tell)(name);
+        let (worst, note) = compare(self.device)?;
+        self.found.push(Finding { name: name.to_owned(), worst, tolerance, note });
+        Ok(())
+    }
+
+    fn numbers(&mut self) -> Result<()> {
+        self.make("sums of two floats", 0.0, |device| {
+            let exact = device.as_gpu().is_none_or(|gpu| gpu.sums_exactly());
+            let note = "1 if the driver rearranges compensated arithmetic".to_owned();
+            Ok((f64::from(u8::from(!exact)), note))
+        })?;
+        // A radius below 7 and an angle below 2 pi, each good to a few units of single precision.
+        let tolerance = 7.0 * 8.0 * 2f64.powi(-24);
+        self.make("standard normals", tolerance, |device| {
+            Ok((normals_error(device, &counts(30, 21)?, 0)?, "momenta of two chains".into()))
+        })
+    }
+
+    fn trajectories(&mut self) -> Result<()> {
+        for problem in problems()? {
+            for flow in [Flow::Rotation, Flow::Drift] {
+                let name = format!("gradients and {flow:?} steps, {}", problem.name).to_lowercase();
+                self.make(&name, 1.0, |device| {
+                    let worst = trajectory_error(device, &problem, flow, 0.0)?;
+                    Ok((worst.ratio, format!("of the rounding bound; worst {}", worst.text)))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn products(&mut self) -> Result<()> {
+        let n = 300;
+        let mut sigma = DMatrix::zeros(n, n);
+        Stationary::exponential(&points(n))?.fill(&[0.2, 0.5], &mut sigma);
+        self.make("dense products", 1.0, |device| {
+            let note = "of the rounding bound; 300 x 300 in slabs of 101 rows".to_owned();
+            Ok((product_error(device, &sigma, 2, Some(101), 0.0)?, note))
+        })
+    }
+
+    fn energies(&mut self) -> Result<()> {
+        let far = |model, kappa| Problem {
+            name: format!("{ENERGY_STEPS} returns, kappa {kappa}"),
+            model,
+            kappa,
+            chains: 1,
+            step: 0.0,
+        };
+        let points = [
+            EnergyPoint::of_field(ENERGY_SIDE, 0.0)?,
+            EnergyPoint::of_field(ENERGY_SIDE, 0.125)?,
+            EnergyPoint::of(far(returns(ENERGY_STEPS)?, 0.5)),
+        ];
+        for point in points {
+            self.make(&format!("energy, {}", point.name), ENERGY_TOLERANCE, |device| {
+                Ok((point.error(device)?, "in units of log probability".into()))
+            })?;
+        }
+        for (name, model) in [("32 x 32", counts(32, 32)?), ("1000 returns", returns(1000)?)] {
+            self.make(&format!("energy audit of a fit, {name}"), EnergyAudit::SUSPECT, |device| {
+                let audit = audit(device, &model)?;
+                Ok((audit.worst, format!("in H along {} trajectories", audit.transitions)))
+            })?;
+        }
+        Ok(())
+    }
+}
+
 /// Compares everything that a GPU computes, and tells of each comparison before it begins.
 pub fn conformance(device: &Device, tell: &mut dyn FnMut(&str)) -> Result<Vec<Finding>> {
-    let mut found = Vec::new();
-    let finding = |name: &str, worst: f64, tolerance: f64, note: String| Finding {
-        name: name.to_owned(),
-        worst,
-        tolerance,
-        note,
-    };
-    if let Some(gpu) = device.as_gpu() {
-        let wrong = f64::from(u8::from(!gpu.sums_exactly()));
-        let note = "1 if the driver rearranges compensated arithmetic".to_owned();
-        found.push(finding("sums of two floats", wrong, 0.0, note));
-    }
-    tell("random numbers");
-    // A radius below 7 and an angle below 2 pi, each good to a few units of single precision.
-    let tolerance = 7.0 * 8.0 * 2f64.powi(-24);
-    let worst = normals_error(device, &counts(30, 21)?, 0)?;
-    found.push(finding("standard normals", worst, tolerance, "of two chains' momenta".into()));
-    for problem in problems()? {
-        for flow in [Flow::Rotation, Flow::Drift] {
-            let name = format!("gradients and {flow:?} steps, {}", problem.name).to_lowercase();
-            tell(&name);
-            let worst = trajectory_error(device, &problem, flow, 0.0)?;
-            let note = format!("of the rounding bound; worst {}", worst.text);
-            found.push(finding(&name, worst.ratio, 1.0, note));
-        }
-    }
-    tell("dense products");
-    let n = 300;
-    let mut sigma = DMatrix::zeros(n, n);
-    Stationary::exponential(&points(n))?.fill(&[0.2, 0.5], &mut sigma);
-    let worst = product_error(device, &sigma, 2, Some(101), 0.0)?;
-    let note = "of the rounding bound; 300 x 300 in slabs of 101 rows".to_owned();
-    found.push(finding("dense products", worst, 1.0, note));
-    let far = |model, kappa| Problem {
-        name: format!("{ENERGY_STEPS} returns, kappa {kappa}"),
-        model,
-        kappa,
-        chains: 1,
-        step: 0.0,
-    };
-    let points = [
-        EnergyPoint::of_field(ENERGY_SIDE, 0.0)?,
-        EnergyPoint::of_field(ENERGY_SIDE, 0.125)?,
-        EnergyPoint::of(far(returns(ENERGY_STEPS)?, 0.5)),
-    ];
-    for point in points {
-        let name = format!("energy, {}", point.name);
-        tell(&name);
-        let note = "in units of log probability".to_owned();
-        found.push(finding(&name, point.error(device)?, ENERGY_TOLERANCE, note));
-    }
-    for (name, model) in [
-        ("energy audit of a fit, 32 x 32", counts(32, 32)?),
-        ("energy audit of a fit, 1000 returns", returns(1000)?),
-    ] {
-        tell(name);
-        let audit = audit(device, &model)?;
-        let note = format!("in H along {} trajectories after warm-up", audit.transitions);
-        found.push(finding(name, audit.worst, EnergyAudit::SUSPECT, note));
-    }
-    Ok(found)
+    let mut all = Comparisons { device, tell, found: Vec::new() };
+    all.numbers()?;
+    all.trajectories()?;
+    all.products()?;
+    all.energies()?;
+    Ok(all.found)
 }

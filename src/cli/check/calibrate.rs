@@ -1,6 +1,7 @@
 //! Calibrates whole fits by simulation, and goes on where it was stopped.
 
 use super::sizes::{ModelName, Sizes};
+use super::table::Table;
 use super::{bar, chance, once_in, try_draw};
 use crate::cli::failure::Failure;
 use crate::cli::interrupt;
@@ -8,13 +9,12 @@ use crate::cli::options::{Coordinates, Method, at_most};
 use crate::cli::screen::Screen;
 use clap::Args;
 use serde_json::json;
-use sshmc::check::{Calibration, Ledger, Replicate, Uniformity, World, quantities, replicate};
+use sshmc::check::{Calibration, Ledger, Replicate, World, quantities, replicate};
 use sshmc::data::add_file;
 use sshmc::device::Device;
-use sshmc::report::{Curve, Panel, draw_figure_in_rows, draw_png};
+use sshmc::report::draw_png;
 use sshmc::sample::{CoordinateChoice, Keeper, Settings};
 use sshmc::{Error, Result};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -123,15 +123,11 @@ impl Calibrate {
             screen.tell(&format!("  going on after {done} replicates\n"))?;
         }
         let done = self.fit_all(&world, &plan, &missing, ledger, &directory)?;
-        let table = Table::new(&names, &done, self);
-        let text = table.text(&introduction, &done, self);
+        let table = Table::new(&names, &done, self.among, self.false_alarm);
+        let text = table.text(&introduction, &done);
         let written = write(&directory, &table, &text);
         written.map_err(Failure::finishing)?;
-        screen.tell(&format!(
-            "{}\nResults are in {}\n",
-            table.body(&done, self),
-            directory.display()
-        ))?;
+        screen.tell(&format!("{}\nResults are in {}\n", table.body(&done), directory.display()))?;
         match table.wrong().as_slice() {
             [] => Ok(()),
             wrong => Err(Failure::Failed(format!(
@@ -314,101 +310,4 @@ fn write(directory: &Path, table: &Table, text: &str) -> Result<()> {
     add_file(directory, "calibration.svg", svg.as_bytes())?;
     add_file(directory, "calibration.png", &draw_png(&svg)?)?;
     add_file(directory, "report.md", text.as_bytes())
-}
-
-/// The ranks of each quantity, and the chance of ranks as far from uniform.
-struct Table {
-    rows: Vec<(String, Uniformity, f64)>,
-    /// Chance below which a quantity is called wrong.
-    each: f64,
-}
-
-impl Table {
-    fn new(names: &[String], done: &[Replicate], options: &Calibrate) -> Self {
-        let row = |(k, name): (usize, &String)| {
-            let mut counts = vec![0u32; options.among as usize + 1];
-            done.iter().for_each(|replicate| counts[replicate.ranks[k] as usize] += 1);
-            let ranks = Uniformity::new(&counts);
-            let p = ranks.p_value();
-            (name.clone(), ranks, p)
-        };
-        let rows: Vec<_> = names.iter().enumerate().map(row).collect();
-        let each = options.false_alarm / rows.len().max(1) as f64;
-        Self { rows, each }
-    }
-
-    /// Quantities whose ranks are not uniform.
-    fn wrong(&self) -> Vec<&str> {
-        let wrong = self.rows.iter().filter(|row| row.2 < self.each);
-        wrong.map(|row| row.0.as_str()).collect()
-    }
-
-    /// The figures and the verdict.
-    fn body(&self, done: &[Replicate], options: &Calibrate) -> String {
-        let mut text =
-            String::from("\n| quantity | p | largest ECDF difference | |\n|---|---:|---:|---|\n");
-        for (name, ranks, p) in &self.rows {
-            let largest = ranks.difference().iter().fold(0.0f64, |m, d| m.max(d.1.abs()));
-            let verdict = if *p < self.each { "**not uniform**" } else { "uniform" };
-            let _ = writeln!(text, "| {name} | {p:.3} | {largest:.3} | {verdict} |");
-        }
-        let count = done.len().max(1) as f64;
-        let short = done.iter().filter(|r| r.ess < f64::from(options.among)).count();
-        let divergent: u64 = done.iter().map(|r| u64::from(r.divergent)).sum();
-        let seconds = done.iter().map(|r| r.seconds).sum::<f64>() / count;
-        let mut ess: Vec<f64> = done.iter().map(|r| r.ess).collect();
-        ess.sort_by(f64::total_cmp);
-        let median = ess.get(ess.len() / 2).copied().unwrap_or(f64::NAN);
-        let _ = writeln!(
-            text,
-            "\n{} fits of {seconds:.1} s each; smallest effective sample size of a fit: median {median:.0}, below {} in {short}; {divergent} \
-             divergent transitions.\np is the chance that a right sampler has ranks as far from uniform; the bound of each is {:.1e}, so that \
-             a right sampler fails the whole check {}.",
-            done.len(),
-            options.among,
-            self.each,
-            once_in(options.false_alarm)
-        );
-        text += match self.wrong().is_empty() {
-            true => "verdict: ranks are uniform: nothing wrong was found\n",
-            false => "verdict: ranks are NOT uniform\n",
-        };
-        text
-    }
-
-    /// The whole report.
-    fn text(&self, introduction: &str, done: &[Replicate], options: &Calibrate) -> String {
-        format!(
-            "# Calibration by sshmc {}\n\n{introduction}{}\n![ECDF differences](calibration.png)\n",
-            env!("CARGO_PKG_VERSION"),
-            self.body(done, options)
-        )
-    }
-
-    /// Differences of ECDFs, in a band for the eye and the verdict's.
-    fn figure(&self) -> Result<String> {
-        let Some((_, first, _)) = self.rows.first() else { return draw_figure_in_rows(&[], 1) };
-        let eye = first.edges(&first.band(0.05));
-        let verdict = first.edges(&first.band(self.each));
-        let panel = |(name, ranks, p): &(String, Uniformity, f64)| {
-            let curve = |name: &str, colour, points: &[(f64, f64)]| Curve {
-                name: name.into(),
-                colour,
-                points: points.to_vec(),
-            };
-            let curves = vec![
-                curve("ranks", 0, &ranks.difference()),
-                curve("95 % band", 4, &eye[0]),
-                curve("verdict", 1, &verdict[0]),
-                curve("", 4, &eye[1]),
-                curve("", 1, &verdict[1]),
-            ];
-            Panel::Curves {
-                title: format!("{name}: p = {p:.3} (wrong below {:.0e})", self.each),
-                axes: ["rank / (draws + 1)".into(), "ECDF difference".into()],
-                curves,
-            }
-        };
-        draw_figure_in_rows(&self.rows.iter().map(panel).collect::<Vec<_>>(), 3)
-    }
 }

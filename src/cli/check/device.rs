@@ -40,7 +40,7 @@ pub(crate) struct Adapter {
 }
 
 /// Comparisons, for the progress bar.
-const COMPARISONS: u64 = 19;
+const COMPARISONS: u64 = 20;
 
 impl Adapter {
     pub(crate) fn run(&self) -> std::result::Result<(), Failure> {

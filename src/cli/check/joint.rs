@@ -68,6 +68,7 @@ struct Row {
     kernel: String,
     score: f64,
     statistic: String,
+    statistics: usize,
     chance: f64,
     quantity: String,
     moved: f64,
@@ -158,58 +159,38 @@ impl Joint {
             kernel: name.to_owned(),
             score: worst.map_or(0.0, |score| score.size()),
             statistic: worst.map_or(String::new(), |score| score.name.clone()),
+            statistics: scores.len(),
             chance,
             quantity: quantity.to_owned(),
             moved: paths.moved.min(ranks.moved),
         })
     }
 
-    /// Prints what was found, and fails if something is wrong. The false-alarm rate is shared by both tests of all kernels.
+    /// Prints what was found, and fails if something is wrong.
     fn judge(
         &self,
         rows: &[Row],
         seconds: f64,
         screen: &mut Screen,
     ) -> std::result::Result<(), Failure> {
+        // The false-alarm rate is shared by both tests of all kernels.
         let each = self.false_alarm / (2 * rows.len()) as f64;
-        let world = self.model.tiny().map(|kind| kind.world(&self.all_priors(kind)));
-        let statistics = match world {
-            Some(world) => statistic_names(&world.map_err(Failure::running)?).len(),
-            None => 1,
-        };
-        let bound = score_bound(statistics, each);
+        let statistics = rows.iter().map(|row| row.statistics).max().unwrap_or(1);
+        let bounds = Bounds { score: score_bound(statistics, each), chance: each };
         let width = rows.iter().map(|row| row.kernel.len()).max().unwrap_or(0);
         let mut text = format!(
             "\n{:width$}  largest |z|  of                               ranks p   of                moves\n",
             ""
         );
-        let mut wrong = Vec::new();
-        for row in rows {
-            let Row { kernel, score, statistic, chance, quantity, moved } = row;
-            let problems: Vec<&str> = [
-                (*score > bound, "Geweke's test"),
-                (*chance < each, "the test of ranks"),
-                (*moved < FEWEST_MOVES, "it hardly moves"),
-            ]
-            .into_iter()
-            .filter_map(|(bad, what)| bad.then_some(what))
-            .collect();
-            let mark = if problems.is_empty() { "" } else { "  WRONG" };
-            let _ = writeln!(
-                text,
-                "{kernel:width$}  {score:11.2}  {statistic:31}  {chance:8.2e}  {quantity:16}  {:4.0} %{mark}",
-                100.0 * moved
-            );
-            if !problems.is_empty() {
-                wrong.push(format!("{kernel} ({})", problems.join(", ")));
-            }
-        }
+        rows.iter().for_each(|row| text += &row.line(width, &bounds));
         let rate = once_in(self.false_alarm);
         let _ = writeln!(
             text,
-            "\nBounds: |z| {bound:.2}, p {each:.1e}, moves in {:.0} %; together a right sampler fails {rate}. {seconds:.0} s.",
+            "\nBounds: |z| {:.2}, p {each:.1e}, moves in {:.0} %; together a right sampler fails {rate}. {seconds:.0} s.",
+            bounds.score,
             100.0 * FEWEST_MOVES
         );
+        let wrong: Vec<String> = rows.iter().filter_map(|row| row.complaint(&bounds)).collect();
         if wrong.is_empty() {
             text += "verdict: nothing wrong was found\n";
             return screen.tell(&text);
@@ -222,5 +203,61 @@ impl Joint {
             self.model.name(),
             wrong.join("; ")
         )))
+    }
+}
+
+/// What a right kernel stays within.
+struct Bounds {
+    score: f64,
+    chance: f64,
+}
+
+impl Row {
+    /// What is wrong with the kernel, if anything is.
+    fn complaint(&self, bounds: &Bounds) -> Option<String> {
+        let problems: Vec<&str> = [
+            (self.score > bounds.score, "Geweke's test"),
+            (self.chance < bounds.chance, "the test of ranks"),
+            (self.moved < FEWEST_MOVES, "it hardly moves"),
+        ]
+        .into_iter()
+        .filter_map(|(bad, what)| bad.then_some(what))
+        .collect();
+        (!problems.is_empty()).then(|| format!("{} ({})", self.kernel, problems.join(", ")))
+    }
+
+    fn line(&self, width: usize, bounds: &Bounds) -> String {
+        let Row { kernel, score, statistic, chance, quantity, moved, .. } = self;
+        let mark = if self.complaint(bounds).is_some() { "  WRONG" } else { "" };
+        format!(
+            "{kernel:width$}  {score:11.2}  {statistic:31}  {chance:8.2e}  {quantity:16}  {:4.0} %{mark}\n",
+            100.0 * moved
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_way_to_be_wrong_is_named() {
+        let bounds = Bounds { score: 6.0, chance: 1e-8 };
+        let row = |score, chance, moved| Row {
+            kernel: "k".into(),
+            score,
+            statistic: String::new(),
+            statistics: 9,
+            chance,
+            quantity: String::new(),
+            moved,
+        };
+        assert!(row(5.0, 1e-3, 0.9).complaint(&bounds).is_none());
+        let wrong = [row(7.0, 0.5, 0.9), row(1.0, 1e-9, 0.9), row(f64::INFINITY, 0.0, 0.1)];
+        let wrong = wrong.map(|row| row.complaint(&bounds).unwrap());
+        assert_eq!(wrong[0], "k (Geweke's test)");
+        assert_eq!(wrong[1], "k (the test of ranks)");
+        assert_eq!(wrong[2], "k (Geweke's test, the test of ranks, it hardly moves)");
+        assert!(row(7.0, 0.5, 0.9).line(3, &bounds).contains("WRONG"));
     }
 }

@@ -4,6 +4,7 @@ mod calibrate;
 mod device;
 mod joint;
 mod sizes;
+mod table;
 
 use super::failure::Failure;
 use clap::Subcommand;

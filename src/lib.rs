@@ -62,9 +62,11 @@
 //! | [`diagnose`] | R-hat, effective sample sizes, Monte Carlo errors |
 //! | [`report`] | summaries, tables, pictures |
 //! | [`simulate`] | data at known truths |
+//! | [`check`] | tests of the sampler's distribution and of devices, that users can run |
 
 pub mod archive;
 pub mod baseline;
+pub mod check;
 pub mod checkpoint;
 pub mod coordinates;
 pub mod data;

@@ -111,4 +111,12 @@ for file in paper.md paper.html figure1.png figure2.png figure3.png; do
     [ -s "$directory/paper/$file" ] || fail "the reproduction did not write $file"
 done
 
+# The checks that users can run, at a size that takes minutes; docs/TRUST.md has what larger ones found.
+for model in lgcp sv logistic funnel; do
+    run cargo run --locked -- check joint "$model" --replicates 1000 --transitions 2000
+done
+run cargo run --locked -- check calibrate lgcp --grid 8 --replicates 60 --out "$directory/calibrate-lgcp"
+run cargo run --locked -- check calibrate sv --replicates 100 --out "$directory/calibrate-sv"
+run cargo run --locked -- check device
+
 step "all checks passed"

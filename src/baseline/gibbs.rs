@@ -43,6 +43,17 @@ impl Rival for HmcGibbs {
         Outcome::of_blocks(latents, hyperparameters)
     }
 
+    fn transition_back(
+        &mut self,
+        space: &mut Space,
+        state: &mut State,
+        address: Address,
+    ) -> Outcome {
+        let hyperparameters = self.hyperparameters.take(space, state, address);
+        let latents = self.latents.take(space, state, address);
+        Outcome::of_blocks(latents, hyperparameters)
+    }
+
     fn set_steps(&mut self, steps: [f64; 2]) {
         self.latents.step = steps[0];
         self.hyperparameters.step = steps[1];

@@ -83,6 +83,17 @@ pub trait Rival: Send {
     /// Moves the state.
     fn transition(&mut self, space: &mut Space, state: &mut State, address: Address) -> Outcome;
 
+    /// Moves the state as the same chain does when time runs backwards: the adjoint of [`Self::transition`], which is the transition
+    /// itself unless it is made of blocks in turn.
+    fn transition_back(
+        &mut self,
+        space: &mut Space,
+        state: &mut State,
+        address: Address,
+    ) -> Outcome {
+        self.transition(space, state, address)
+    }
+
     /// Sets the step sizes of latents and hyperparameters; a rival with one step size takes the first.
     fn set_steps(&mut self, steps: [f64; 2]);
 

@@ -138,6 +138,17 @@ impl Rival for RmhmcGibbs {
         Outcome::of_blocks(latents, hyperparameters)
     }
 
+    fn transition_back(
+        &mut self,
+        space: &mut Space,
+        state: &mut State,
+        address: Address,
+    ) -> Outcome {
+        let hyperparameters = self.move_hyperparameters(space, state, address);
+        let latents = self.move_latents(space, state, address);
+        Outcome::of_blocks(latents, hyperparameters)
+    }
+
     fn set_steps(&mut self, steps: [f64; 2]) {
         self.steps = steps;
     }

@@ -14,6 +14,8 @@ pub(crate) enum Failure {
     Broken(String),
     /// A run has stopped with its state kept: exit code 3.
     Stopped(String),
+    /// A check has found something wrong: exit code 4.
+    Failed(String),
 }
 
 impl Failure {
@@ -79,6 +81,7 @@ impl Failure {
         match self {
             Failure::BadInput(_) | Failure::Broken(_) => "error",
             Failure::Stopped(_) => "stopped",
+            Failure::Failed(_) => "failed",
         }
     }
 
@@ -88,6 +91,7 @@ impl Failure {
             Failure::BadInput(_) => 2,
             Failure::Broken(_) => 1,
             Failure::Stopped(_) => STOPPED,
+            Failure::Failed(_) => 4,
         }
     }
 }
@@ -95,7 +99,10 @@ impl Failure {
 impl fmt::Display for Failure {
     /// One line, whatever a file name contains.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Failure::BadInput(text) | Failure::Broken(text) | Failure::Stopped(text)) = self;
+        let (Failure::BadInput(text)
+        | Failure::Broken(text)
+        | Failure::Stopped(text)
+        | Failure::Failed(text)) = self;
         f.write_str(&text.replace(char::is_control, " "))
     }
 }

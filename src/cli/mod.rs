@@ -1,6 +1,7 @@
 //! Reads the command line and hands each subcommand to its file.
 
 mod bench;
+mod check;
 mod compare;
 mod demo;
 mod devices;
@@ -36,7 +37,7 @@ Examples:
   sshmc summary forest-fit
 
 Exit codes: 0 success; 2 the input or the command line cannot be used; 3 a fit was stopped, by Ctrl-C, SIGTERM or a full disk,
-and can be continued by `sshmc resume DIR`; 1 any other failure. Errors are one line on standard error.";
+and can be continued by `sshmc resume DIR`; 4 a check found something wrong; 1 any other failure. Errors are one line on standard error.";
 
 /// Samples large latent Gaussian fields with unknown hyperparameters by semi-separable Hamiltonian Monte Carlo.
 #[derive(Debug, Parser)]
@@ -76,6 +77,9 @@ enum Command {
     Bench(bench::Bench),
     /// Reproduce the paper: its tables and figures with ours beside them
     Paper(paper::Paper),
+    /// Check that the sampler and your device are right, by tests that say how often they err
+    #[command(subcommand)]
+    Check(check::Check),
     /// List what a fit can run on
     Devices,
 }
@@ -111,6 +115,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Compare(compare) => compare.run(),
         Command::Bench(bench) => bench.run(),
         Command::Paper(paper) => paper.run(),
+        Command::Check(check) => check.run(),
         Command::Devices => devices::run(),
     }
 }

@@ -262,7 +262,7 @@ pub(crate) fn chain_rule(
 }
 
 /// η = offset + Σ cⱼ Zⱼ + u.
-fn add_mean(model: &Model, c: &[f64], field: &[f64], eta: &mut [f64]) {
+pub(crate) fn add_mean(model: &Model, c: &[f64], field: &[f64], eta: &mut [f64]) {
     let mut constant = model.offset();
     for (term, &c) in model.mean().iter().zip(c) {
         if matches!(term.column, Column::Constant) {

@@ -115,6 +115,13 @@ fn log_rate(counts: &Counts) -> f64 {
     counts.mean_intensity().ln()
 }
 
+/// What intensities are multiplied by to be expected counts: area times exposure, and nothing where nobody looked.
+pub(crate) fn effort(counts: &Counts) -> Vec<f64> {
+    let area = counts.grid().cell_area();
+    let each = counts.exposure().iter().zip(counts.observed());
+    each.map(|(&e, &observed)| if observed { e * area } else { 0.0 }).collect()
+}
+
 fn assemble(
     counts: &Counts,
     options: &LgcpOptions,
@@ -123,13 +130,7 @@ fn assemble(
     note: String,
 ) -> Result<Model> {
     let grid = counts.grid();
-    let area = grid.cell_area();
-    let exposure: Vec<f64> = counts
-        .exposure()
-        .iter()
-        .zip(counts.observed())
-        .map(|(&e, &observed)| if observed { e * area } else { 0.0 })
-        .collect();
+    let exposure = effort(counts);
     let values =
         counts.counts().iter().zip(&exposure).map(|(&y, &e)| if e > 0.0 { y } else { 0.0 });
     let likelihood = PoissonLog::new(values.collect(), exposure.clone())?;

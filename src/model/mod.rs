@@ -12,6 +12,7 @@ mod stochvol;
 
 pub use funnel::funnel;
 pub use gaussian::gaussian;
+pub(crate) use lgcp::effort;
 pub use lgcp::{LgcpOptions, lgcp, lgcp_on_window};
 pub use logistic::logistic;
 pub use stochvol::stochvol;
@@ -107,6 +108,18 @@ impl Model {
         })
     }
 
+    /// The same model of other data at as many sites.
+    pub fn with_likelihood(mut self, likelihood: Arc<dyn Likelihood>) -> Result<Self> {
+        let same = Self::new(
+            self.name.clone(),
+            self.structure.clone(),
+            likelihood,
+            self.hyperparameters.clone(),
+        )?;
+        self.likelihood = same.likelihood;
+        Ok(self)
+    }
+
     /// Adds a term to the mean.
     pub fn with_mean(mut self, term: MeanTerm) -> Result<Self> {
         let length = match &term.column {
@@ -170,12 +183,16 @@ impl Model {
         self.start.clone().unwrap_or_else(|| self.hyperparameters.start())
     }
 
+    /// The coefficients of the mean at φ.
+    pub(crate) fn coefficients(&self, phi: &[f64]) -> Vec<f64> {
+        let (mut w, mut dw) = (phi.to_vec(), phi.to_vec());
+        self.hyperparameters.working(phi, &mut w, &mut dw);
+        self.mean.iter().map(|term| term.scale * w[term.hyperparameter]).collect()
+    }
+
     /// The coefficients of the mean at the start.
     fn start_coefficients(&self) -> Vec<f64> {
-        let phi = self.start();
-        let (mut w, mut dw) = (phi.clone(), phi.clone());
-        self.hyperparameters.working(&phi, &mut w, &mut dw);
-        self.mean.iter().map(|term| term.scale * w[term.hyperparameter]).collect()
+        self.coefficients(&self.start())
     }
 
     /// The part of the mean that hyperparameters give, at the start and in the structure's basis; none if there is no such part.
@@ -216,6 +233,11 @@ impl Model {
     /// The likelihood.
     pub fn likelihood(&self) -> &dyn Likelihood {
         self.likelihood.as_ref()
+    }
+
+    /// The likelihood, to be shared.
+    pub(crate) fn shared_likelihood(&self) -> Arc<dyn Likelihood> {
+        self.likelihood.clone()
     }
 
     /// The hyperparameters.

@@ -92,12 +92,19 @@ pub fn common_limits(maps: &[&[f64]]) -> (f64, f64) {
 
 /// The figure as SVG, its panels in one row.
 pub fn draw_figure(panels: &[Panel]) -> Result<String> {
+    draw_figure_in_rows(panels, panels.len())
+}
+
+/// The figure as SVG, with so many panels in a row.
+pub fn draw_figure_in_rows(panels: &[Panel], columns: usize) -> Result<String> {
+    let columns = columns.max(1);
+    let rows = panels.len().div_ceil(columns).max(1);
     let mut svg = String::new();
     {
-        let size = (PANEL.0 * panels.len().max(1) as u32, PANEL.1);
+        let size = (PANEL.0 * columns as u32, PANEL.1 * rows as u32);
         let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
         root.fill(&WHITE).map_err(drawing)?;
-        for (area, panel) in root.split_evenly((1, panels.len().max(1))).iter().zip(panels) {
+        for (area, panel) in root.split_evenly((rows, columns)).iter().zip(panels) {
             match panel {
                 Panel::Curves { title, axes, curves } => draw_curves(area, title, axes, curves)?,
                 Panel::Map { title, grid, values, limits } => {
@@ -221,5 +228,10 @@ mod tests {
             assert!(svg.contains(part), "{part}");
         }
         assert!(draw_figure(&[]).is_ok());
+        let rows = draw_figure_in_rows(
+            &vec![Panel::Curves { title: "t".into(), axes: Default::default(), curves: vec![] }; 5],
+            2,
+        );
+        assert!(rows.unwrap().contains("width=\"720\" height=\"900\""));
     }
 }

@@ -17,7 +17,7 @@ mod tiles;
 mod volatility;
 
 pub use compare::{Pair, Scores, compare_posteriors, compare_scores};
-pub use figure::{Curve, Panel, common_limits, draw_figure, histograms};
+pub use figure::{Curve, Panel, common_limits, draw_figure, draw_figure_in_rows, histograms};
 pub use files::{FieldMoments, csv_field, write_draws};
 pub use forecast::{CellPrediction, Forecast, forecast, predict_cells};
 pub use intensity::{Level, exceedance_map, intensity_maps};

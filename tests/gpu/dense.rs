@@ -1,8 +1,9 @@
 //! Compares products with a dense covariance and with its inverse with the same in f64.
 
-use crate::common::{normals, points};
+use crate::common::points;
 use crate::worlds::device;
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DMatrix;
+use sshmc::check::product_error;
 use sshmc::structure::{Covariance, Stationary};
 
 /// Σ of points on a line, as rounded to f32.
@@ -12,30 +13,8 @@ fn covariance(n: usize) -> DMatrix<f64> {
     sigma
 }
 
-/// The worst error of a product in units of what rounding of its inputs explains.
 fn worst(matrix: &DMatrix<f64>, spoilt: f64, chains: usize, rows: Option<usize>) -> f64 {
-    let n = matrix.nrows();
-    let mut product = device().dense(n, chains, rows).unwrap();
-    product.set(matrix.as_slice()).unwrap();
-    let x = normals(n * chains, 9);
-    let mut got = vec![f64::NAN; n * chains];
-    // Twice, so that what the first left behind would show.
-    for _ in 0..2 {
-        product.multiply(&x, &mut got).unwrap();
-    }
-    let exact = matrix * (1.0 + spoilt);
-    let mut worst = 0.0f64;
-    for b in 0..chains {
-        let x = DVector::from_column_slice(&x[b * n..(b + 1) * n]);
-        let want = &exact * &x;
-        let size = matrix.abs() * x.abs();
-        for i in 0..n {
-            // An entry, an element of x and their product are each rounded to half a unit.
-            let bound = 1.5 * 2f64.powi(-23) * size[i];
-            worst = worst.max((got[b * n + i] - want[i]).abs() / bound);
-        }
-    }
-    worst
+    product_error(&device(), matrix, chains, rows, spoilt).unwrap()
 }
 
 #[test]

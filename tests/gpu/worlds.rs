@@ -1,11 +1,11 @@
 //! Small problems for GPUs, and the device they run on.
 
 use crate::common::{ar1_priors, normals};
-use sshmc::coordinates::Coordinates;
+pub(crate) use sshmc::check::Problem as World;
 use sshmc::data::{Counts, Covariate, Raster, Returns};
 use sshmc::device::Device;
 use sshmc::model::{LgcpOptions, Model, gaussian, lgcp, stochvol};
-use sshmc::structure::{Anisotropy, Ar1, Information, Kernel, Sides, Structure};
+use sshmc::structure::{Anisotropy, Ar1, Kernel, Sides, Structure};
 use std::sync::{Arc, LazyLock};
 
 /// The adapter under test: the best, or the one whose name contains `SSHMC_TEST_ADAPTER`.
@@ -18,47 +18,6 @@ pub(crate) fn device() -> Device {
         opened.unwrap_or_else(|error| panic!("these tests need an adapter: {error}"))
     });
     DEVICE.clone()
-}
-
-/// A problem with points to evaluate it at.
-pub(crate) struct World {
-    pub(crate) name: &'static str,
-    pub(crate) model: Arc<Model>,
-    pub(crate) kappa: f64,
-    pub(crate) chains: u32,
-    /// A step that keeps trajectories near the typical set.
-    pub(crate) step: f64,
-}
-
-impl World {
-    pub(crate) fn ids(&self) -> std::ops::Range<u32> {
-        7..7 + self.chains
-    }
-
-    /// Latents that single precision holds exactly, not symmetric in any way.
-    pub(crate) fn z(&self, chain: u32) -> Vec<f64> {
-        let n = self.model.structure().dim();
-        normals(n, chain).iter().map(|z| f64::from((0.4 * z + 0.05) as f32)).collect()
-    }
-
-    pub(crate) fn phi(&self, chain: u32) -> Vec<f64> {
-        let noise = normals(8, 100 + chain);
-        self.model.start().iter().zip(noise).map(|(phi, e)| phi + 0.3 * e).collect()
-    }
-
-    /// Coordinates as the device rounds them: κ and all of q but its first entry in single precision.
-    pub(crate) fn rounded(&self, kappa_error: f64) -> Coordinates {
-        if self.kappa == 0.0 {
-            return Coordinates::whitened();
-        }
-        let kappa = f64::from(self.kappa as f32) * (1.0 + kappa_error);
-        let shift = normals(self.model.structure().dim(), 5);
-        let shift = shift.iter().map(|q| f64::from((0.1 * q) as f32)).collect();
-        Coordinates::Informed {
-            information: Information::Scalar(kappa),
-            shift: Some(Arc::new(shift)),
-        }
-    }
 }
 
 /// Counts on a grid, about a tenth of the cells unobserved.
@@ -119,7 +78,13 @@ pub(crate) fn worlds() -> Vec<World> {
     let smooth = LgcpOptions { kernel: Kernel::Gaussian, ..LgcpOptions::default() };
     let anisotropy = Anisotropy::new(90.0, 2.0).unwrap();
     let along = LgcpOptions { kernel: Kernel::Matern1, anisotropy, ..LgcpOptions::default() };
-    let world = |name, model, kappa, chains| World { name, model, kappa, chains, step: 0.1 };
+    let world = |name: &str, model, kappa, chains| World {
+        name: name.to_owned(),
+        model,
+        kappa,
+        chains,
+        step: 0.1,
+    };
     vec![
         world("2 x 2", cox(2, 2, None), 0.5, 1),
         world("3 x 5, fixed mean", cox(3, 5, Some(1.0)), 0.0, 3),

@@ -1,4 +1,4 @@
-//! Asks whether whole runs draw from the posterior: closed forms, stored references, and joint-distribution tests.
+//! Asks whether whole runs draw from the posterior: closed forms and stored references.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 #![allow(clippy::print_stdout, reason = "scores are shown beside a failure, or when asked for")]
@@ -8,8 +8,5 @@ mod common;
 mod compare;
 mod conjugate;
 mod determinism;
-mod joint;
 mod references;
-mod rivals;
 mod windows;
-mod world;

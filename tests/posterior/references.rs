@@ -1,6 +1,6 @@
 //! Compares default runs on the benchmark data with posteriors stored from long runs of other samplers.
 //!
-//! The false-alarm rate of each comparison is 1e-6 (see [`crate::compare::bound`]); its must-fail twin is the same
+//! The false-alarm rate of each comparison is 1e-6 (see [`sshmc::check::score_bound`]); its must-fail twin is the same
 //! reference moved by 0.3 posterior standard deviations.
 
 use crate::compare::{Score, judge, mean_score, median_score, moved};

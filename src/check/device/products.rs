@@ -1,0 +1,70 @@
+//! Compares random numbers and dense products with the same in f64.
+
+use super::normals;
+use crate::coordinates::Coordinates;
+use crate::device::Device;
+use crate::error::Result;
+use crate::hamiltonian::MassKind;
+use crate::model::Model;
+use crate::random::{Purpose, Stream};
+use nalgebra::{DMatrix, DVector};
+use std::sync::Arc;
+
+/// The largest difference of a momentum drawn on the device from the normals of the same address, for two chains; `error` moves the
+/// address by so many transitions, to spoil the reference.
+pub fn normals_error(device: &Device, model: &Arc<Model>, error: u32) -> Result<f64> {
+    let seed = 0xFEDC_BA98_7654_3210;
+    let n = model.structure().dim();
+    let ids = [3, u32::MAX];
+    let phi = [model.start(), model.start()].concat();
+    let mut worst = 0.0f64;
+    for transition in [0, 1, 123_456_789] {
+        let chains = vec![(ids[0], normals(n, 1)), (ids[1], normals(n, 2))];
+        let whitened = Coordinates::whitened();
+        let mut latents = device.latents(model, &whitened, &MassKind::Identity, seed, chains)?;
+        latents.refresh(transition, &phi);
+        let (mut z, mut r, mut want) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
+        for (chain, id) in ids.into_iter().enumerate() {
+            if latents.point(chain, &mut z, &mut r).is_none() {
+                continue;
+            }
+            Stream::new(seed, id, transition + error, Purpose::Momentum).fill_normals(&mut want);
+            worst = r.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(worst, f64::max);
+        }
+        latents.status()?;
+    }
+    Ok(worst)
+}
+
+/// The worst error of a product in units of what rounding of its inputs explains; `error` is a relative error of the reference.
+pub fn product_error(
+    device: &Device,
+    matrix: &DMatrix<f64>,
+    chains: usize,
+    rows: Option<usize>,
+    error: f64,
+) -> Result<f64> {
+    let n = matrix.nrows();
+    let mut product = device.dense(n, chains, rows)?;
+    product.set(matrix.as_slice())?;
+    let x = normals(n * chains, 9);
+    let mut got = vec![f64::NAN; n * chains];
+    // Twice, so that what the first left behind would show.
+    for _ in 0..2 {
+        product.multiply(&x, &mut got)?;
+    }
+    let exact = matrix * (1.0 + error);
+    let mut worst = 0.0f64;
+    for b in 0..chains {
+        let x = DVector::from_column_slice(&x[b * n..(b + 1) * n]);
+        let want = &exact * &x;
+        let size = matrix.abs() * x.abs();
+        for i in 0..n {
+            // An entry, an element of x and their product are each rounded to half a unit.
+            let bound = 1.5 * 2f64.powi(-23) * size[i];
+            let ratio = (got[b * n + i] - want[i]).abs() / bound;
+            worst = if ratio.is_nan() { f64::INFINITY } else { worst.max(ratio) };
+        }
+    }
+    Ok(worst)
+}

@@ -1,0 +1,191 @@
+//! Walks through a world by one kernel, whatever it is made of.
+
+use super::world::{Draw, World};
+use crate::baseline::{Address, Rival, Space, State};
+use crate::coordinates::Coordinates;
+use crate::device::{Device, Latents};
+use crate::error::{Error, Result};
+use crate::hamiltonian::{MassKind, Target};
+use crate::integrate::{HyperMetric, Integrator, System};
+use crate::model::Model;
+use crate::sample::{Info, Kernel, Tuning};
+use std::sync::Arc;
+
+/// Stands at a point of a world and moves by a kernel that should leave the posterior as it is.
+pub trait Walker {
+    /// Makes a transition, or the one the kernel makes when time runs backwards; says whether it moved.
+    fn advance(&mut self, transition: u32, backwards: bool) -> Result<bool>;
+
+    /// Hyperparameters where it stands.
+    fn phi(&self) -> &[f64];
+
+    /// Writes the predictor where it stands.
+    fn predictor(&mut self, out: &mut [f64]);
+
+    /// Takes note that the data have changed.
+    fn look_again(&mut self);
+}
+
+/// Puts a walker at a draw of a world, with a seed.
+pub(super) type Make = dyn Fn(&World, &Draw, u64) -> Result<Box<dyn Walker>> + Send + Sync;
+
+/// A kernel with its name.
+pub struct Way {
+    /// What to call it.
+    pub name: String,
+    make: Box<Make>,
+}
+
+impl Way {
+    /// A kernel of this name, made by a function.
+    pub fn new(
+        name: impl Into<String>,
+        make: impl Fn(&World, &Draw, u64) -> Result<Box<dyn Walker>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), make: Box::new(make) }
+    }
+
+    /// Its walker at a draw; the world must hold the draw's data.
+    pub fn at(&self, world: &World, draw: &Draw, seed: u64) -> Result<Box<dyn Walker>> {
+        (self.make)(world, draw, seed)
+    }
+}
+
+/// How the sampler proper moves.
+#[derive(Clone, Debug)]
+pub struct KernelPlan {
+    /// Coordinates of the latents.
+    pub coordinates: Coordinates,
+    /// Their mass.
+    pub mass: MassKind,
+    /// How trajectories are made.
+    pub integrator: Integrator,
+    /// Their steps.
+    pub tuning: Tuning,
+}
+
+/// Scale of the hyperparameters' metric: a compromise between all models' tiny worlds.
+const SCALE: f64 = 0.5;
+
+impl KernelPlan {
+    /// One chain of a model at a draw, its latents changed by `wrap` if a test wants them wrong.
+    pub fn system(
+        &self,
+        model: &Arc<Model>,
+        draw: &Draw,
+        seed: u64,
+        wrap: impl FnOnce(Box<dyn Latents>) -> Box<dyn Latents>,
+    ) -> Result<System> {
+        let z = place(&mut Target::new(model.clone(), &self.coordinates)?, draw)?;
+        let device = Device::cpu();
+        let latents = device.latents(model, &self.coordinates, &self.mass, seed, vec![(0, z)])?;
+        let centre = model.hyperparameters().start();
+        let metric = HyperMetric::diagonal(&centre, &vec![SCALE; centre.len()]);
+        let mut system = System::new(wrap(latents), vec![metric], draw.phi.clone());
+        system.evaluate();
+        Ok(system)
+    }
+
+    /// A walker at a draw, with latents changed by `wrap`.
+    pub fn walker(
+        &self,
+        model: &Arc<Model>,
+        draw: &Draw,
+        seed: u64,
+        wrap: impl FnOnce(Box<dyn Latents>) -> Box<dyn Latents>,
+    ) -> Result<Box<dyn Walker>> {
+        let system = self.system(model, draw, seed, wrap)?;
+        let kernel = Kernel::new(system, self.integrator, self.tuning, seed, vec![0]);
+        Ok(Box::new(KernelWalker { kernel }))
+    }
+}
+
+/// z at a draw.
+fn place(target: &mut Target, draw: &Draw) -> Result<Vec<f64>> {
+    let mut z = vec![0.0; draw.u.len()];
+    match target.place(&draw.phi, &draw.u, &mut z) {
+        true => Ok(z),
+        false => {
+            Err(Error::Numeric("a draw of the prior has no place in these coordinates".into()))
+        }
+    }
+}
+
+/// Walks by the sampler proper. Its transitions are reversible.
+pub struct KernelWalker {
+    kernel: Kernel,
+}
+
+impl Walker for KernelWalker {
+    fn advance(&mut self, transition: u32, _backwards: bool) -> Result<bool> {
+        let mut info = [Info::default()];
+        self.kernel.transition(transition, &mut info);
+        self.kernel.system.latents.status()?;
+        Ok(info[0].accepted)
+    }
+
+    fn phi(&self) -> &[f64] {
+        &self.kernel.system.phi
+    }
+
+    fn predictor(&mut self, out: &mut [f64]) {
+        self.kernel.system.latents.predictor(0, out);
+    }
+
+    fn look_again(&mut self) {
+        self.kernel.system.evaluate();
+    }
+}
+
+/// Walks by one of the other methods.
+pub struct RivalWalker {
+    space: Space,
+    state: State,
+    rival: Box<dyn Rival>,
+    seed: u64,
+}
+
+impl RivalWalker {
+    /// A walker at a draw by the method that `make` returns, with these step sizes.
+    pub fn at(
+        world: &World,
+        draw: &Draw,
+        seed: u64,
+        coordinates: &Coordinates,
+        steps: [f64; 2],
+        make: impl FnOnce(&mut Space, &State) -> Result<Box<dyn Rival>>,
+    ) -> Result<Box<dyn Walker>> {
+        let mut space = Space::new(world.model(), coordinates)?;
+        let z = place(space.target(), draw)?;
+        let state = space.state(z, draw.phi.clone());
+        let mut rival = make(&mut space, &state)?;
+        rival.set_steps(steps);
+        Ok(Box::new(Self { space, state, rival, seed }))
+    }
+}
+
+impl Walker for RivalWalker {
+    fn advance(&mut self, transition: u32, backwards: bool) -> Result<bool> {
+        let address = Address { seed: self.seed, chain: 0, transition };
+        let (space, state) = (&mut self.space, &mut self.state);
+        let outcome = match backwards {
+            false => self.rival.transition(space, state, address),
+            true => self.rival.transition_back(space, state, address),
+        };
+        Ok(outcome.accepted)
+    }
+
+    fn phi(&self) -> &[f64] {
+        &self.state.phi
+    }
+
+    fn predictor(&mut self, out: &mut [f64]) {
+        // The last evaluation may have been of a proposal that was refused.
+        self.space.evaluate(&mut self.state);
+        out.copy_from_slice(self.space.target().predictor());
+    }
+
+    fn look_again(&mut self) {
+        self.space.evaluate(&mut self.state);
+    }
+}

@@ -1,0 +1,317 @@
+//! Spoils kernels on purpose: each is the right one but for a single mistake.
+
+use sshmc::Result;
+use sshmc::check::{Draw, KernelPlan, Walker, Way, World};
+use sshmc::coordinates::Coordinates;
+use sshmc::device::{Flow, Latents};
+use sshmc::draws::FieldDraws;
+use sshmc::hamiltonian::MassKind;
+use sshmc::integrate::{Integrator, Steps, System};
+use sshmc::likelihood::{Curvature, Likelihood};
+use sshmc::model::Model;
+use sshmc::random::{Purpose, Stream};
+use sshmc::sample::Tuning;
+use sshmc::structure::{Factor, Information};
+use std::sync::Arc;
+
+/// What is done wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Mutant {
+    /// Nothing: what catches this is wrong itself.
+    None,
+    /// The likelihood takes the predictor with the wrong sign, in its value and its gradient. A wrong sign in the gradient alone
+    /// would not change what is sampled: the trajectory would still be reversible and keep volume, and Metropolis looks at the
+    /// energy. It is [`Mutant::UphillKick`].
+    Sign,
+    /// Latents are kicked uphill: the right distribution, but next to no proposal is taken.
+    UphillKick,
+    /// The prior of a hyperparameter lacks the Jacobian of its scale.
+    Jacobian,
+    /// The latents' prior has no ½log|Σ|.
+    PriorLogDet,
+    /// The kinetic energy has no ½log|M(φ)|.
+    MassLogDet,
+    /// ABLA without its second half: Φ₂(ε) ∘ Φ₁(ε).
+    NoPalindrome,
+    /// Every proposal is taken.
+    NoMetropolis,
+}
+
+/// Trajectories long enough for their mistakes to show.
+const TUNING: Tuning = Tuning {
+    step: 0.5,
+    ratio: 0.6,
+    path: 1.5,
+    jitter: 0.0,
+    careful: 0.0,
+    most_steps: 100,
+    steps: None,
+};
+
+impl Mutant {
+    pub(crate) const WRONG: [Mutant; 6] = [
+        Mutant::Sign,
+        Mutant::Jacobian,
+        Mutant::PriorLogDet,
+        Mutant::MassLogDet,
+        Mutant::NoPalindrome,
+        Mutant::NoMetropolis,
+    ];
+
+    /// One of each plan.
+    pub(crate) const CONTROLS: [Mutant; 4] =
+        [Mutant::Sign, Mutant::MassLogDet, Mutant::NoPalindrome, Mutant::NoMetropolis];
+
+    fn plan(self) -> KernelPlan {
+        let prior = MassKind::Precision(Information::NONE);
+        let abla = Integrator::Abla { flow: Flow::Drift, k1: 1, k2: 1 };
+        let leapfrog = Integrator::Joint(Flow::Drift);
+        let (whitened, identity) = (Coordinates::whitened(), MassKind::Identity);
+        let short = Tuning { step: 0.2, ..TUNING };
+        let (coordinates, mass, integrator, tuning) = match self {
+            Mutant::PriorLogDet | Mutant::MassLogDet => {
+                (Coordinates::Centred, prior, abla, Tuning { step: 0.3, ..TUNING })
+            }
+            Mutant::NoPalindrome => {
+                (Coordinates::Centred, prior, abla, Tuning { step: 1.6, path: 3.2, ..TUNING })
+            }
+            // Steps that widen a unit oscillator by 1/(1 − ε²/4) and do not yet run away, which would hide in large errors.
+            Mutant::NoMetropolis => {
+                (whitened, identity, leapfrog, Tuning { step: 0.8, ratio: 1.0, ..TUNING })
+            }
+            _ => (whitened, identity, leapfrog, short),
+        };
+        KernelPlan { coordinates, mass, integrator, tuning }
+    }
+
+    /// The kernel with this mistake, and the right kernel of the same plan if `control`.
+    pub(crate) fn way(self, control: bool) -> Way {
+        let plan = self.plan();
+        let fault = if control { Mutant::None } else { self };
+        Way::new(format!("{fault:?} in the place of {self:?}"), move |world, draw, seed| {
+            fault.walker(&plan, world, draw, seed)
+        })
+    }
+
+    fn walker(
+        self,
+        plan: &KernelPlan,
+        world: &World,
+        draw: &Draw,
+        seed: u64,
+    ) -> Result<Box<dyn Walker>> {
+        let mut model = world.model().clone();
+        if self == Mutant::Sign {
+            let flipped = Flipped(model.clone());
+            model = Arc::new(model.as_ref().clone().with_likelihood(Arc::new(flipped))?);
+        }
+        let spoilt = Spoilt::new(self, &model)?;
+        let system = plan.system(&model, draw, seed, |own| Box::new(spoilt.around(own)))?;
+        Ok(Box::new(Hiker { system, plan: plan.clone(), fault: self, seed }))
+    }
+}
+
+/// A likelihood that takes the predictor with the wrong sign.
+#[derive(Debug)]
+struct Flipped(Arc<Model>);
+
+impl Likelihood for Flipped {
+    fn sites(&self) -> usize {
+        self.0.likelihood().sites()
+    }
+
+    fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
+        let turned: Vec<f64> = eta.iter().map(|e| -e).collect();
+        let value = self.0.likelihood().evaluate(&turned, gradient);
+        gradient.iter_mut().for_each(|g| *g = -*g);
+        value
+    }
+
+    fn curvature(&self, eta: &[f64]) -> Curvature {
+        self.0.likelihood().curvature(eta)
+    }
+}
+
+/// Makes its transitions by itself: momenta, a trajectory, and Metropolis unless that is forgotten.
+struct Hiker {
+    system: System,
+    plan: KernelPlan,
+    fault: Mutant,
+    seed: u64,
+}
+
+impl Hiker {
+    fn step(&mut self) {
+        let Tuning { step, ratio, .. } = self.plan.tuning;
+        let mut go = |latents: f64, hyperparameters: f64| {
+            let steps = Steps { latents: vec![latents], hyperparameters: vec![hyperparameters] };
+            self.plan.integrator.step(&mut self.system, &steps);
+        };
+        if self.fault == Mutant::NoPalindrome {
+            // A block whose step is zero stands still.
+            go(step, 0.0);
+            go(0.0, step * ratio);
+        } else {
+            go(step, step * ratio);
+        }
+    }
+}
+
+impl Walker for Hiker {
+    fn advance(&mut self, transition: u32, _: bool) -> Result<bool> {
+        let system = &mut self.system;
+        system.latents.refresh(transition, &system.phi);
+        let stream = |purpose| Stream::new(self.seed, 0, transition, purpose);
+        stream(Purpose::Hyper).fill_normals(&mut system.p);
+        system.latents.save();
+        let before = system.energies()[0];
+        let saved = (system.phi.clone(), system.by_phi.clone(), system.potential.clone());
+        let uniform = stream(Purpose::Accept).uniform(0);
+        for _ in 0..(self.plan.tuning.path / self.plan.tuning.step).round() as u32 {
+            self.step();
+        }
+        let system = &mut self.system;
+        let error = system.energies()[0] - before;
+        let accepted = uniform < (-error).exp() || self.fault == Mutant::NoMetropolis;
+        if !accepted {
+            (system.phi, system.by_phi, system.potential) = saved;
+        }
+        system.latents.settle(&[accepted]);
+        Ok(accepted)
+    }
+
+    fn phi(&self) -> &[f64] {
+        &self.system.phi
+    }
+
+    fn predictor(&mut self, out: &mut [f64]) {
+        self.system.latents.predictor(0, out);
+    }
+
+    fn look_again(&mut self) {
+        self.system.evaluate();
+    }
+}
+
+/// Latents with wrong energies; their gradients belong to them.
+struct Spoilt {
+    fault: Mutant,
+    model: Arc<Model>,
+    factor: Box<dyn Factor>,
+    inner: Option<Box<dyn Latents>>,
+}
+
+impl Spoilt {
+    fn new(fault: Mutant, model: &Arc<Model>) -> Result<Self> {
+        let factor = model.structure().factor(&Information::NONE)?;
+        Ok(Self { fault, model: model.clone(), factor, inner: None })
+    }
+
+    fn around(mut self, inner: Box<dyn Latents>) -> Self {
+        self.inner = Some(inner);
+        self
+    }
+
+    fn inner(&mut self) -> &mut dyn Latents {
+        self.inner.as_mut().unwrap().as_mut()
+    }
+
+    /// ½log|Σ(φ)| and its gradient.
+    fn half_log_det(&mut self, phi: &[f64]) -> (f64, Vec<f64>) {
+        let (mut w, mut dw) = (phi.to_vec(), phi.to_vec());
+        self.model.hyperparameters().working(phi, &mut w, &mut dw);
+        let own = self.model.structure().parameters();
+        let mut gradient = vec![0.0; phi.len()];
+        if !self.factor.set(&w[..own]) {
+            return (0.0, gradient);
+        }
+        self.factor.log_det_gradient(&mut gradient[..own]);
+        gradient.iter_mut().zip(&dw).for_each(|(g, dw)| *g *= 0.5 * dw);
+        (0.5 * self.factor.log_det(), gradient)
+    }
+
+    /// Adds the energy that is wrong.
+    fn add(&mut self, sign: f64, phi: &[f64], energy: &mut [f64], by_phi: Option<&mut [f64]>) {
+        let (value, gradient) = self.half_log_det(phi);
+        energy[0] += sign * value;
+        if let Some(by_phi) = by_phi {
+            by_phi.iter_mut().zip(gradient).for_each(|(b, g)| *b += sign * g);
+        }
+    }
+}
+
+impl Latents for Spoilt {
+    fn chains(&self) -> usize {
+        1
+    }
+
+    fn refresh(&mut self, transition: u32, phi: &[f64]) {
+        self.inner().refresh(transition, phi);
+    }
+
+    fn evaluate(&mut self, phi: &[f64], potential: &mut [f64], by_phi: &mut [f64]) {
+        self.inner().evaluate(phi, potential, by_phi);
+        match self.fault {
+            // The prior of an exponential scale without +w.
+            Mutant::Jacobian => {
+                potential[0] += phi[0];
+                by_phi[0] += 1.0;
+            }
+            Mutant::PriorLogDet => self.add(-1.0, phi, potential, Some(by_phi)),
+            _ => {}
+        }
+    }
+
+    fn kinetic(&mut self, phi: &[f64], energy: &mut [f64], mut by_phi: Option<&mut [f64]>) {
+        self.inner().kinetic(phi, energy, by_phi.as_deref_mut());
+        if self.fault == Mutant::MassLogDet {
+            // M = Σ⁻¹: its ½log|M| is −½log|Σ|.
+            self.add(1.0, phi, energy, by_phi);
+        }
+    }
+
+    fn kick(&mut self, step: &[f64], flow: Flow) {
+        let sign = if self.fault == Mutant::UphillKick { -1.0 } else { 1.0 };
+        self.inner().kick(&[sign * step[0]], flow);
+    }
+
+    fn flow(&mut self, step: &[f64], flow: Flow) {
+        self.inner().flow(step, flow);
+    }
+
+    fn reverse(&mut self) {
+        self.inner().reverse();
+    }
+
+    fn save(&mut self) {
+        self.inner().save();
+    }
+
+    fn settle(&mut self, accepted: &[bool]) {
+        self.inner().settle(accepted);
+    }
+
+    fn gradients(&self, chain: usize) -> u64 {
+        self.inner.as_ref().unwrap().gradients(chain)
+    }
+
+    fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &[f64]) -> Result<()> {
+        self.inner().change(chain, coordinates, phi)
+    }
+
+    fn field(&mut self, chain: usize, out: &mut [f64]) {
+        self.inner().field(chain, out);
+    }
+
+    fn latents_and_score(&mut self, chain: usize, x: &mut [f64], g: &mut [f64]) {
+        self.inner().latents_and_score(chain, x, g);
+    }
+
+    fn predictor(&mut self, chain: usize, out: &mut [f64]) {
+        self.inner().predictor(chain, out);
+    }
+
+    fn record(&mut self, draws: &mut [FieldDraws]) {
+        self.inner().record(draws);
+    }
+}

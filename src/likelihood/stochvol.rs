@@ -25,9 +25,13 @@ impl StochasticVolatility {
     /// Returns in any unit; their scale is the mean of the predictor.
     pub fn new(y: &[f64]) -> Result<Self> {
         // The square is what is used, so it is the square that has to be finite.
-        check("return", y, "a finite number whose square is finite", "drop missing days", |y| {
-            (y * y).is_finite()
-        })?;
+        check(
+            "return",
+            y,
+            "a finite number whose square is finite",
+            "drop missing days, or take returns in a larger unit",
+            |y| (y * y).is_finite(),
+        )?;
         Ok(StochasticVolatility { squares: y.iter().map(|y| y * y).collect() })
     }
 }

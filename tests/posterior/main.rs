@@ -8,6 +8,7 @@ mod common;
 mod compare;
 mod conjugate;
 mod determinism;
+mod grids;
 mod joint;
 mod references;
 mod rivals;

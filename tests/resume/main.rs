@@ -5,6 +5,9 @@
 
 mod arviz;
 mod bounds;
+mod clock;
+mod crowd;
+mod damage;
 mod full;
 mod grow;
 mod kill;

@@ -51,7 +51,7 @@ pub(super) fn read(path: &Path) -> Result<Raster> {
         }
     });
     if !frame.upwards {
-        values = values.chunks(size.1).rev().flatten().copied().collect();
+        values = values.chunks(size.1.max(1)).rev().flatten().copied().collect();
     }
     let low = if frame.upwards { frame.top } else { frame.top - frame.pixel.1 * size.0 as f64 };
     Raster::new(path, size, (frame.left, low), frame.pixel, values, crs)

@@ -42,7 +42,8 @@ impl Own {
         // What was dropped goes when the queue is idle.
         self.queue.submit([]);
         self.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
-        let hub = self.instance.generate_report().unwrap().hub_report().clone();
+        let report = self.instance.generate_report().unwrap();
+        let hub = report.hub_report();
         let memory = self.device.generate_allocator_report();
         Alive {
             buffers: hub.buffers.num_kept_from_user,

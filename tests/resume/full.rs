@@ -78,7 +78,7 @@ fn read_only(here: &Path, disk: Option<&Small>) {
         None => lock.arg("555").arg(here.join("disk")),
     };
     assert!(lock.status().unwrap().success());
-    let refused = output(here, &format!("{FIT} --draws 5000 --out disk/new"));
+    let refused = output(here, &format!("{FIT} --draws 50 --out disk/new"));
     let said = complaint(&refused);
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(said.contains("cannot create") && said.contains("disk/new"), "{said}");

@@ -81,7 +81,7 @@ fn short_runs(runs: u32, leak: usize) -> Vec<i64> {
 #[test]
 fn short_runs_leave_no_memory_behind() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let runs = asked("SSHMC_SOAK_RUNS", 300);
+    let runs = asked("SSHMC_SOAK_RUNS", 200);
     let before = resident();
     let (early, late) = quarters(&short_runs(runs, 0));
     let growth = (late - early) as f64 / (0.5 * f64::from(runs));
@@ -126,7 +126,7 @@ impl Progress for Watch {
 #[test]
 fn a_long_run_has_flat_memory() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let draws = asked("SSHMC_SOAK_DRAWS", 6000);
+    let draws = asked("SSHMC_SOAK_DRAWS", 3000);
     let model = Arc::new(field(12));
     let settings = Settings {
         chains: 1,

@@ -55,7 +55,10 @@ impl OutputDir {
         let (target, parent, name) = Self::locate(path)?;
         let staging = parent.join(format!("{name}.partial"));
         // Locked before it has its name, so that of two processes that begin at once one gets it.
-        let unnamed = create_sibling(&parent, &name)?;
+        let unnamed = create_sibling(&parent, &name).map_err(|error| match error {
+            Error::Io { action, source, .. } => Error::Io { action, path: staging.clone(), source },
+            other => other,
+        })?;
         let lock = take_lock(&unnamed)?;
         let named = match staging.exists() {
             true => Err(io::ErrorKind::AlreadyExists.into()),

@@ -7,8 +7,8 @@ use sshmc::device::Device;
 use sshmc::sample::{Settings, run};
 
 /// Runs before the count begins: stages are compiled once.
-const FIRST: u32 = 3;
-const RUNS: u32 = 24;
+const FIRST: u32 = 2;
+const RUNS: u32 = 6;
 
 /// What is alive: buffers, groups of bindings, pipelines, and bytes of the device's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

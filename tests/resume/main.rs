@@ -11,6 +11,7 @@ mod damage;
 mod full;
 mod grow;
 mod kill;
+mod previous;
 mod refused;
 mod stop;
 

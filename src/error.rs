@@ -93,7 +93,9 @@ pub enum DeviceError {
         what: String,
     },
     /// The device stopped answering.
-    #[error("GPU {adapter}: the device was lost ({reason}); start again, or use --device cpu")]
+    #[error(
+        "GPU {adapter}: the device was lost ({reason}); see that its driver works (`sshmc devices`), or use --device cpu"
+    )]
     Lost {
         /// The adapter's name.
         adapter: String,

@@ -2,16 +2,20 @@
 
 use super::storage;
 use crate::error::{Error, Result};
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use zarrs::array::codec::{BytesToBytesCodecTraits, Crc32cCodec, GzipCodec};
+use zarrs::array::codec::{BytesToBytesCodecTraits, CodecOptions, Crc32cCodec, GzipCodec};
 use zarrs::array::{Array, ArrayBuilder, DataType, Element, ElementOwned, FillValue};
 use zarrs::array_subset::ArraySubset;
 use zarrs::filesystem::FilesystemStore;
 
 /// Compression: draws are noise, of which more effort saves little.
 const LEVEL: u32 = 1;
+/// The most that a byte of a compressed file can stand for: deflate reaches 1032.
+const MOST: u64 = 1040;
+/// The most numbers an array may have, so that no product of its sides overflows.
+const LARGEST: u64 = 1 << 48;
 
 /// A kind of number that is stored.
 pub(super) trait Number: Element + ElementOwned + Copy + Into<FillValue> {
@@ -81,13 +85,24 @@ impl Stored {
         Ok(Self { path, array, chunk })
     }
 
-    /// Opens an array that was created before.
-    pub(super) fn open(store: &Arc<FilesystemStore>, root: &Path, name: &str) -> Result<Self> {
+    /// Opens an array that was created before, of at least so many dimensions.
+    pub(super) fn open(
+        store: &Arc<FilesystemStore>,
+        root: &Path,
+        name: &str,
+        rank: usize,
+    ) -> Result<Self> {
         let path = root.join(name);
+        let described = path.join("zarr.json");
         let array = Array::open(store.clone(), &format!("/{name}"));
-        let array = array.map_err(storage("read", &path))?;
+        let array = array.map_err(|error| damaged(&described, &error.to_string()))?;
+        let numbers = array.shape().iter().try_fold(1u64, |n, &side| n.checked_mul(side));
+        if array.shape().len() < rank || numbers.is_none_or(|n| n > LARGEST) {
+            return Err(damaged(&described, &format!("its shape is {:?}", array.shape())));
+        }
         let origin = vec![0; array.shape().len()];
-        let shape = array.chunk_shape(&origin).map_err(storage("read", &path))?;
+        let shape = array.chunk_shape(&origin);
+        let shape = shape.map_err(|error| damaged(&described, &error.to_string()))?;
         let chunk = shape.iter().map(|length| length.get() as usize).collect();
         Ok(Self { path, array, chunk })
     }
@@ -134,18 +149,20 @@ impl Stored {
         Ok(at)
     }
 
-    /// Writes a chunk and makes sure that it has reached the disk.
+    /// Where a chunk is.
+    fn place(&self, indices: &[u64]) -> PathBuf {
+        indices.iter().fold(self.path.join("c"), |path, i| path.join(i.to_string()))
+    }
+
+    /// Writes a chunk and makes sure that it has reached the disk. One in which nothing differs from what stands there anyway is
+    /// written too: a chunk that is not there has been lost.
     fn store<T: Number>(&self, indices: &[u64], values: &[T]) -> Result<()> {
-        let stored = self.array.store_chunk_elements(indices, values);
+        let mut options = CodecOptions::default();
+        options.set_store_empty_chunks(true);
+        let stored = self.array.store_chunk_elements_opt(indices, values, &options);
         stored.map_err(storage("write", &self.path))?;
-        let place = indices.iter().fold(self.path.join("c"), |path, i| path.join(i.to_string()));
-        match File::open(&place).and_then(|file| file.sync_all()) {
-            // A chunk in which nothing differs from what stands there anyway is not stored.
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io("write", &place)(error))
-            }
-            _ => Ok(()),
-        }
+        let place = self.place(indices);
+        File::open(&place).and_then(|file| file.sync_all()).map_err(Error::io("write", &place))
     }
 
     /// The first `count` entries of a chain.
@@ -153,13 +170,65 @@ impl Stored {
         let mut ranges: Vec<_> = self.array.shape().iter().map(|&length| 0..length).collect();
         ranges[0] = chain as u64..chain as u64 + 1;
         ranges[1] = 0..count as u64;
-        let subset = ArraySubset::new_with_ranges(&ranges);
-        self.array.retrieve_array_subset_elements(&subset).map_err(storage("read", &self.path))
+        self.read(&ArraySubset::new_with_ranges(&ranges))
     }
 
     /// Everything.
     pub(super) fn all<T: Number>(&self) -> Result<Vec<T>> {
-        let subset = self.array.subset_all();
-        self.array.retrieve_array_subset_elements(&subset).map_err(storage("read", &self.path))
+        self.read(&self.array.subset_all())
     }
+
+    /// Reads a part of the array; a chunk that is missing or damaged is named.
+    fn read<T: Number>(&self, subset: &ArraySubset) -> Result<Vec<T>> {
+        if subset.num_elements() == 0 {
+            return Ok(Vec::new());
+        }
+        let chunks = self.array.chunks_in_array_subset(subset);
+        let chunks = chunks.map_err(storage("read", &self.path))?;
+        let chunks = chunks.unwrap_or_else(|| ArraySubset::new_empty(self.chunk.len()));
+        self.find_all::<T>(subset, &chunks)?;
+        self.array.retrieve_array_subset_elements(subset).map_err(|whole| {
+            for indices in &chunks.indices() {
+                if let Err(error) = self.array.retrieve_chunk_elements::<T>(&indices) {
+                    return damaged(&self.place(&indices), &error.to_string());
+                }
+            }
+            damaged(&self.path, &whole.to_string())
+        })
+    }
+
+    /// Makes sure that every chunk is there, and large enough for what it is said to hold before memory for that is asked for.
+    fn find_all<T: Number>(&self, subset: &ArraySubset, chunks: &ArraySubset) -> Result<()> {
+        let width = size_of::<T>() as u64;
+        let chunk = self.chunk.iter().try_fold(width, |n, &side| n.checked_mul(side as u64));
+        let mut found = 0u64;
+        for indices in &chunks.indices() {
+            let place = self.place(&indices);
+            let bytes = match fs::metadata(&place) {
+                Ok(metadata) => metadata.len(),
+                Err(error) => return Err(damaged(&place, &error.to_string())),
+            };
+            let room = bytes.saturating_mul(MOST);
+            if chunk.is_none_or(|chunk| chunk > room) {
+                let why = format!("it has {bytes} bytes, too few for its numbers");
+                return Err(damaged(&place, &why));
+            }
+            found = found.saturating_add(room);
+        }
+        if width.saturating_mul(subset.num_elements()) > found {
+            let why = format!("its shape is {:?}", self.array.shape());
+            return Err(damaged(&self.path.join("zarr.json"), &why));
+        }
+        Ok(())
+    }
+}
+
+/// What to say of a file that does not hold what was written.
+fn damaged(path: &Path, why: &str) -> Error {
+    Error::input(
+        path.display().to_string(),
+        "draws as they were written",
+        format!("a damaged file ({})", why.replace(['\n', '\r'], " ")),
+        "`sshmc extend` makes the draws of its chains anew, with the same bits; or fit again",
+    )
 }

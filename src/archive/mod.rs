@@ -114,10 +114,11 @@ impl Archive {
     pub fn open(root: &Path) -> Result<Self> {
         check(root)?;
         let store = open_store(root)?;
-        let open = |name: &str| Stored::open(&store, root, name);
+        let open = |name: &str| Stored::open(&store, root, name, 2);
+        let axis = |name: &str| Stored::open(&store, root, name, 1);
         let has_sites = root.join("posterior/field_sites").is_dir();
-        let chains: Vec<i64> = open("posterior/chain")?.all()?;
-        let draws = open("posterior/draw")?.shape()[0];
+        let chains: Vec<i64> = axis("posterior/chain")?.all()?;
+        let draws = axis("posterior/draw")?.shape()[0];
         let named = Group::open(store.clone(), "/posterior").map_err(storage("read", root))?;
         let listed = named.attributes().get("hyperparameters").and_then(Value::as_array);
         let listed: Vec<&str> =
@@ -134,14 +135,16 @@ impl Archive {
                 .map(|name| open(&format!("sample_stats/{name}")))
                 .collect::<Result<_>>()?,
             field: open("posterior/field")?,
-            sites: has_sites.then(|| open("posterior/field_sites")).transpose()?,
+            sites: has_sites
+                .then(|| Stored::open(&store, root, "posterior/field_sites", 3))
+                .transpose()?,
         })
     }
 
     /// The whole fields of an archive.
     pub fn fields(root: &Path) -> Result<StoredFields> {
         check(root)?;
-        let field = Stored::open(&open_store(root)?, root, "posterior/field")?;
+        let field = Stored::open(&open_store(root)?, root, "posterior/field", 2)?;
         let shape = field.shape();
         Ok(StoredFields {
             chains: shape[0],

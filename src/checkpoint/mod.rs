@@ -2,7 +2,8 @@
 //!
 //! Each batch of chains has a file of its own, so that chains on different threads need not wait for each other. Draws go into the
 //! archive chunk by chunk, and a file holds only those that do not fill one yet. A file that turns out damaged is named and the one before
-//! it is used; if that is damaged too the batch starts afresh, which costs time and changes no bit.
+//! it is used, and so it is where a chunk of the archive that the newer one needs is damaged; if that does not help the batch starts
+//! afresh, which costs time and changes no bit.
 
 mod file;
 
@@ -46,6 +47,14 @@ pub struct CheckpointOptions<'a> {
     pub stop: &'a AtomicBool,
     /// Told of damaged files.
     pub warn: &'a (dyn Fn(&str) + Sync),
+}
+
+/// Whether the state of any chain was kept in a run's `directory`, so that it can go on from there.
+pub fn has_states(directory: &Path) -> bool {
+    let Ok(mut entries) = fs::read_dir(directory.join(STATE)) else { return false };
+    entries.any(|entry| {
+        entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("chain-"))
+    })
 }
 
 /// What a file holds.
@@ -135,13 +144,20 @@ impl<'a> Checkpoints<'a> {
         self.or_stop(file::write(path, value).map_err(Error::io("write", path)))
     }
 
-    /// The newest value that is whole.
-    fn read<T: DeserializeOwned>(&self, path: &Path) -> Result<Option<T>> {
+    /// The newest value that is whole, and that `complete` can complete.
+    fn read<T: DeserializeOwned>(
+        &self,
+        path: &Path,
+        complete: impl Fn(&mut T) -> Result<()>,
+    ) -> Result<Option<T>> {
         let previous = file::previous(path);
         for (path, next) in [(path, Some(&previous)), (&previous, None)] {
-            match file::read(path) {
-                Ok(value) => return Ok(Some(value)),
-                Err(Fault::Missing) => {}
+            let why = match file::read(path) {
+                Ok(mut value) => match complete(&mut value) {
+                    Ok(()) => return Ok(Some(value)),
+                    Err(error) => error.to_string(),
+                },
+                Err(Fault::Missing) => continue,
                 Err(Fault::Foreign(version)) => {
                     return Err(Error::input(
                         path.display().to_string(),
@@ -150,23 +166,34 @@ impl<'a> Checkpoints<'a> {
                         "resume with the version that began the run, or begin again",
                     ));
                 }
-                Err(Fault::Damaged(why)) => (self.options.warn)(&format!(
-                    "{} cannot be used ({why}); {}",
-                    path.display(),
-                    match next {
-                        Some(previous) if previous.exists() => "the one before it is used",
-                        _ => AFRESH,
-                    }
-                )),
-            }
+                Err(Fault::Damaged(why)) => why,
+            };
+            (self.options.warn)(&format!(
+                "{} cannot be used ({why}); {}",
+                path.display(),
+                match next {
+                    Some(previous) if previous.exists() => "the one before it is used",
+                    _ => AFRESH,
+                }
+            ));
         }
         Ok(None)
+    }
+
+    /// Puts what is in the archive before what a file holds. A run elsewhere is not for us to complete.
+    fn complete(&self, kept: &mut Kept) -> Result<()> {
+        if kept.device != self.device {
+            return Ok(());
+        }
+        let records = kept.state.records.iter_mut().zip(&kept.marks);
+        records.into_iter().try_for_each(|(record, &mark)| self.archive.complete(record, mark))
     }
 
     /// The state of the batch whose first chain this is, with all its draws.
     fn state(&self, first: u32) -> Result<Option<BatchState>> {
         let path = self.file(first);
-        let Some(Kept { device, marks, mut state }) = self.read(&path)? else { return Ok(None) };
+        let kept = self.read(&path, |kept| self.complete(kept))?;
+        let Some(Kept { device, marks, state }) = kept else { return Ok(None) };
         if device != self.device {
             return Err(Error::input(
                 path.display().to_string(),
@@ -175,14 +202,8 @@ impl<'a> Checkpoints<'a> {
                 "another device gives other bits; continue it where it was begun",
             ));
         }
-        for (record, &mark) in state.records.iter_mut().zip(&marks) {
-            if let Err(error) = self.archive.complete(record, mark) {
-                (self.options.warn)(&format!("{error}; {AFRESH}"));
-                return Ok(None);
-            }
-            if let Ok(mut known) = self.marks.lock() {
-                known.insert(record.chain, mark);
-            }
+        if let Ok(mut known) = self.marks.lock() {
+            known.extend(state.records.iter().map(|record| record.chain).zip(marks));
         }
         Ok(Some(state))
     }
@@ -239,7 +260,7 @@ impl Keeper for Checkpoints<'_> {
     }
 
     fn recall_pilot(&self) -> Result<Option<PilotResult>> {
-        self.read(&self.directory.join(PILOT))
+        self.read(&self.directory.join(PILOT), |_| Ok(()))
     }
 
     fn keep_pilot(&self, pilot: &PilotResult) -> Result<()> {

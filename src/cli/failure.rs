@@ -42,14 +42,9 @@ impl Failure {
 
     /// A GPU that is not there or not able was asked for by the user; one that gives up was not.
     fn device(error: &DeviceError) -> Self {
-        use DeviceError::{
-            Lost, NoAdapter, NoSuchAdapter, OutOfMemory, OverLimit, Refused, Unsupported,
-        };
-        match error {
-            NoAdapter | NoSuchAdapter { .. } | OverLimit { .. } | Unsupported { .. } => {
-                Failure::BadInput(error.to_string())
-            }
-            Refused { .. } | OutOfMemory { .. } | Lost { .. } => Failure::Broken(error.to_string()),
+        match gives_up(error) {
+            true => Failure::Broken(error.to_string()),
+            false => Failure::BadInput(error.to_string()),
         }
     }
 
@@ -72,6 +67,9 @@ impl Failure {
             Error::Io { .. } => Failure::Stopped(format!(
                 "{error}; the run is kept as it was at its last checkpoint: free some space or mend this, then {go_on}"
             )),
+            Error::Device(ref device) if gives_up(device) => Failure::Stopped(format!(
+                "{error}; the run is kept as it was at its last checkpoint: once the GPU works again, {go_on}"
+            )),
             error => Failure::running(error),
         }
     }
@@ -93,6 +91,17 @@ impl Failure {
             Failure::Stopped(_) => STOPPED,
             Failure::Failed(_) => 4,
         }
+    }
+}
+
+/// Whether a GPU that was able to run it no longer is.
+fn gives_up(error: &DeviceError) -> bool {
+    use DeviceError::{
+        Lost, NoAdapter, NoSuchAdapter, OutOfMemory, OverLimit, Refused, Unsupported,
+    };
+    match error {
+        NoAdapter | NoSuchAdapter { .. } | OverLimit { .. } | Unsupported { .. } => false,
+        Refused { .. } | OutOfMemory { .. } | Lost { .. } => true,
     }
 }
 
@@ -119,5 +128,27 @@ mod tests {
         assert_eq!(Failure::preparing(error()).to_string(), "cannot open a b: no");
         assert_eq!(Failure::finishing(Error::input("a", "b", "c", "d")).code(), 1);
         assert_eq!(Failure::running(Error::Numeric("lost".into())).code(), 1);
+    }
+
+    #[test]
+    fn a_gpu_that_gives_up_stops_a_run_that_is_kept() {
+        let (adapter, reason) = ("a GPU".to_owned(), "reset".to_owned());
+        let lost = || {
+            Error::Device(DeviceError::Lost { adapter: adapter.clone(), reason: reason.clone() })
+        };
+        let full = || {
+            let what = "draws".to_owned();
+            Error::Device(DeviceError::OutOfMemory { adapter: adapter.clone(), what })
+        };
+        let both: [&dyn Fn() -> Error; 2] = [&lost, &full];
+        for error in both {
+            let failure = Failure::keeping(error(), Path::new("run"));
+            assert_eq!((failure.code(), failure.kind()), (STOPPED, "stopped"));
+            assert!(failure.to_string().contains("`sshmc resume run` continues it"), "{failure}");
+            // Without anything kept there is nothing to go on from.
+            assert_eq!(Failure::running(error()).code(), 1);
+        }
+        let absent = Failure::keeping(Error::Device(DeviceError::NoAdapter), Path::new("run"));
+        assert_eq!(absent.code(), 2);
     }
 }

@@ -36,8 +36,9 @@ Examples:
   sshmc map events-fit --exceed 3x
   sshmc summary forest-fit
 
-Exit codes: 0 success; 2 the input or the command line cannot be used; 3 a fit was stopped, by Ctrl-C, SIGTERM or a full disk,
-and can be continued by `sshmc resume DIR`; 4 a check found something wrong; 1 any other failure. Errors are one line on standard error.";
+Exit codes: 0 success; 2 the input or the command line cannot be used; 3 a fit was stopped, by Ctrl-C, SIGTERM, a full disk
+or a GPU that failed, and can be continued by `sshmc resume DIR`; 4 a check found something wrong; 1 any other failure.
+Errors are one line on standard error.";
 
 /// Samples large latent Gaussian fields with unknown hyperparameters by semi-separable Hamiltonian Monte Carlo.
 #[derive(Debug, Parser)]

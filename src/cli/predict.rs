@@ -11,6 +11,9 @@ use sshmc::{Error, Result};
 use std::fmt::Write;
 use std::path::PathBuf;
 
+/// Points of all patterns together that are worth a file.
+const MOST_POINTS: f64 = 1e8;
+
 /// Options of predictions.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -86,8 +89,16 @@ impl Predict {
             }
         }
         let mut patterns = String::from("pattern,x,y\n");
+        let mut total = 0.0;
         for (k, (_, _, field)) in run.fields()?.spread(self.patterns).into_iter().enumerate() {
-            for (x, y) in predictive.places(k, &predictive.counts(k, field)) {
+            let drawn = predictive.counts(k, field);
+            total += drawn.iter().sum::<f64>();
+            if total > MOST_POINTS {
+                let got = format!("{total:.3e} in the first {} of them", k + 1);
+                let expected = format!("at most {MOST_POINTS:.0e} points in all patterns");
+                return Err(Error::input("--patterns", expected, got, "ask for fewer"));
+            }
+            for (x, y) in predictive.places(k, &drawn) {
                 let _ = writeln!(patterns, "{k},{x:?},{y:?}");
             }
         }

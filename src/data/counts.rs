@@ -11,12 +11,16 @@ use super::table::{Column, Row, Table};
 use crate::error::{Error, Result};
 use crate::random::{Purpose, Stream};
 use rand::RngExt;
+use rand_distr::{Binomial, Distribution};
 
 /// The largest count: 2⁵³, up to which every whole number is an `f64`.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
 
 /// Stream that chooses the points to hold out.
 const THINNING: u32 = 0x7468_696e;
+
+/// Points of a cell that are held out one by one; of more, as many as a binomial draw says.
+const MANY: f64 = 1e6;
 
 /// The fewest cells that are accepted; below that there is no field to learn.
 const FEWEST_CELLS: usize = 4;
@@ -133,7 +137,11 @@ impl Counts {
         let mut rng = Stream::new(seed, 0, THINNING, Purpose::Other).rng();
         let (mut kept, mut held) = (self.clone(), self.clone());
         for (cell, &y) in self.counts.iter().enumerate() {
-            let out = (0..y as u64).filter(|_| rng.random_bool(share)).count() as f64;
+            let out = match Binomial::new(y as u64, share) {
+                // As many draws as points would take forever where there are very many.
+                Ok(many) if y > MANY => many.sample(&mut rng) as f64,
+                _ => (0..y as u64).filter(|_| rng.random_bool(share)).count() as f64,
+            };
             (kept.counts[cell], held.counts[cell]) = (y - out, out);
             kept.exposure[cell] *= 1.0 - share;
             held.exposure[cell] *= share;
@@ -336,6 +344,11 @@ mod tests {
         assert!((held.total() - 275.0).abs() < 72.0, "{}", held.total());
         assert_ne!(counts.thin(0.25, 2).unwrap().1, held);
         assert!(counts.thin(1.0, 1).is_err() && counts.thin(f64::NAN, 1).is_err());
+        let crowded = Counts::from_vec(2, 2, vec![1e15, 0.0, 0.0, 0.0]).unwrap();
+        let (kept, held) = crowded.thin(0.25, 1).unwrap();
+        assert_eq!(kept.total() + held.total(), 1e15);
+        // Six standard deviations.
+        assert!((held.total() - 0.25e15).abs() < 6.0 * (1e15f64 * 0.1875).sqrt());
     }
 
     const NAN: f64 = f64::NAN;

@@ -17,7 +17,7 @@ mod german;
 mod grid;
 mod grouped;
 mod line_feeds;
-mod names;
+pub(crate) mod names;
 mod output;
 mod pattern;
 mod points;

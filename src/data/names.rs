@@ -7,7 +7,7 @@ const SHOWN: usize = 40;
 const LISTED: usize = 12;
 
 /// Quotes a value on one line, shortened, with control characters escaped.
-pub(super) fn shown(value: &str) -> String {
+pub(crate) fn shown(value: &str) -> String {
     let mut text: String = value.chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if value.chars().nth(SHOWN).is_some() {
         text.push('…');

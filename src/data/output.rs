@@ -54,21 +54,28 @@ impl OutputDir {
     pub fn begin(path: &Path) -> Result<Self> {
         let (target, parent, name) = Self::locate(path)?;
         let staging = parent.join(format!("{name}.partial"));
-        match fs::create_dir(&staging) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                take_lock(&staging)?;
-                let got = "an unfinished one";
-                let remedy = format!(
-                    "continue it by `sshmc resume {}`, or remove that directory to begin again",
-                    path.display()
-                );
-                return Err(refuse(&staging, "no earlier run", got, &remedy));
-            }
-            Err(error) => return Err(Error::io("create", &staging)(error)),
+        // Locked before it has its name, so that of two processes that begin at once one gets it.
+        let unnamed = create_sibling(&parent, &name).map_err(|error| match error {
+            Error::Io { action, source, .. } => Error::Io { action, path: staging.clone(), source },
+            other => other,
+        })?;
+        let lock = take_lock(&unnamed)?;
+        let named = match staging.exists() {
+            true => Err(io::ErrorKind::AlreadyExists.into()),
+            false => fs::rename(&unnamed, &staging),
+        };
+        let Err(error) = named else { return Self::prepare(target, staging, Some(lock)) };
+        // Nothing is in it, and the failure is reported.
+        let _ = fs::remove_dir_all(&unnamed);
+        if !staging.exists() {
+            return Err(Error::io("create", &staging)(error));
         }
-        let lock = take_lock(&staging)?;
-        Self::prepare(target, staging, Some(lock))
+        take_lock(&staging)?;
+        let remedy = format!(
+            "continue it by `sshmc resume {}`, or remove that directory to begin again",
+            path.display()
+        );
+        Err(refuse(&staging, "no earlier run", "an unfinished one", &remedy))
     }
 
     /// Goes on with a directory that [`Self::begin`] began; whatever happens it is not removed.
@@ -203,6 +210,11 @@ impl OutputDir {
         Ok(path)
     }
 
+    /// Makes sure that everything written so far has reached the disk: a name must not outlive its contents.
+    pub fn sync(&self) -> Result<()> {
+        sync_all(&self.staging)
+    }
+
     /// Puts the directory in place of whatever was there and returns its name. If that fails the earlier directory
     /// is put back, and the new one is kept where the message says.
     pub fn commit(mut self) -> Result<PathBuf> {
@@ -228,6 +240,10 @@ impl OutputDir {
         let names: String =
             entries(&self.staging)?.iter().map(|name| format!("{name}\n")).collect();
         fs::write(&listing, names).map_err(Error::io("write", &listing))?;
+        // A run that can be resumed is given up for its results only when those are safe.
+        if self.lock.is_some() {
+            self.sync()?;
+        }
         // The user may have put something there since the run began.
         refuse_foreign(&self.target)?;
         let earlier = self.target.exists();
@@ -256,6 +272,24 @@ impl Drop for OutputDir {
             // Nothing can be reported from here, and nothing is lost if it stays.
             let _ = fs::remove_dir_all(&self.staging);
         }
+    }
+}
+
+/// Flushes every file of a directory to the disk, and the directories themselves where the system lets them be opened.
+fn sync_all(directory: &Path) -> Result<()> {
+    for name in entries(directory)? {
+        let path = directory.join(name);
+        if path.is_dir() {
+            sync_all(&path)?;
+        } else {
+            File::open(&path)
+                .and_then(|file| file.sync_all())
+                .map_err(Error::io("write", &path))?;
+        }
+    }
+    match File::open(directory) {
+        Ok(opened) if cfg!(unix) => opened.sync_all().map_err(Error::io("write", directory)),
+        _ => Ok(()),
     }
 }
 

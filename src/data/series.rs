@@ -93,7 +93,12 @@ fn price(row: &Row<'_>, column: &Column) -> Result<f64> {
 
 /// Differences of the logarithms without their mean.
 fn log_returns(prices: Vec<f64>) -> Vec<f64> {
-    let mut returns: Vec<f64> = prices.windows(2).map(|pair| (pair[1] / pair[0]).ln()).collect();
+    // A ratio is exact where prices are close, and may overflow where they are not.
+    let change = |before: f64, after: f64| match after / before {
+        ratio if ratio.is_normal() => ratio.ln(),
+        _ => after.ln() - before.ln(),
+    };
+    let mut returns: Vec<f64> = prices.windows(2).map(|pair| change(pair[0], pair[1])).collect();
     let mean = returns.iter().sum::<f64>() / returns.len().max(1) as f64;
     returns.iter_mut().for_each(|y| *y -= mean);
     // The same ratio throughout is no variation; rounding must not make it look like some.
@@ -152,6 +157,12 @@ mod tests {
         let refused = |text: &str| read(text, prices(&["close"], None)).unwrap_err().to_string();
         assert!(refused("close\n5\n-1\n4\n").contains("line 3: expected a price above 0"));
         assert!(refused("close\n5\n10\n20\n40\n").contains("returns that vary"));
+        // The ratio of these overflows, their logarithms do not.
+        let far = read("close\n1e-300\n1e300\n1\n", prices(&["close"], None)).unwrap();
+        let want = 300.0 * 10f64.ln();
+        for (got, step) in far[0].returns.y().iter().zip([2.0 * want, -want]) {
+            assert!((got - (step - 0.5 * want)).abs() < 1e-9, "{got}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{Flow, LatentState, Latents};
 use crate::coordinates::Coordinates;
 use crate::draws::FieldDraws;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hamiltonian::{LatentMass, MassKind, Target};
 use crate::model::Model;
 use crate::numeric::{axpy, vectorised};
@@ -305,6 +305,13 @@ impl Latents for CpuLatents {
 
     fn restore(&mut self, chain: usize, state: &LatentState, _phi: &[f64]) -> Result<()> {
         let chain = &mut self.chains[chain];
+        let lengths =
+            |z: &[f64], field: &[f64], predictor: &[f64]| (z.len(), field.len(), predictor.len());
+        if lengths(&state.z, &state.field, &state.predictor)
+            != lengths(&chain.z, &chain.field, &chain.predictor)
+        {
+            return Err(Error::Numeric("the state that was kept is not one of this model".into()));
+        }
         chain.target.restore(&state.coordinates, state.tilt.clone(), state.gradients)?;
         let structure = chain.target.model().structure();
         chain.mass = LatentMass::new(structure, &chain.kind, &state.coordinates)?;

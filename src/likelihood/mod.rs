@@ -98,7 +98,7 @@ fn check(
     match values.iter().position(|&value| !good(value)) {
         None => Ok(()),
         Some(i) => {
-            Err(Error::input(format!("{name} {i}"), expected, values[i].to_string(), remedy))
+            Err(Error::input(format!("{name} {i}"), expected, format!("{:?}", values[i]), remedy))
         }
     }
 }

@@ -24,10 +24,14 @@ pub struct StochasticVolatility {
 impl StochasticVolatility {
     /// Returns in any unit; their scale is the mean of the predictor.
     pub fn new(y: &[f64]) -> Result<Self> {
-        // The square is what is used, so it is the square that has to be finite.
-        check("return", y, "a finite number whose square is finite", "drop missing days", |y| {
-            (y * y).is_finite()
-        })?;
+        // The square is what is used, so it is the square that has to be finite, and there.
+        check(
+            "return",
+            y,
+            "a number whose square is finite and not lost",
+            "drop missing days, or take another unit",
+            |y| (y * y).is_finite() && (y == 0.0 || y * y > 0.0),
+        )?;
         Ok(StochasticVolatility { squares: y.iter().map(|y| y * y).collect() })
     }
 }

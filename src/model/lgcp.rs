@@ -232,6 +232,8 @@ fn embedding_note(spectral: &Spectral, hyperparameters: &Hyperparameters) -> Str
         Embedding::Periodised => {
             let longest = spectral.table().longest() * spectral.cell();
             let median = hyperparameters.iter().nth(1).and_then(|h| h.prior_quantile(0.5));
+            // Longer ones are excluded, and would take forever to sum up.
+            let median = median.filter(|&m| m <= longest);
             let bound = median.map_or(String::new(), |m| {
                 format!(
                     " (by at most {:.1e} at the prior's median range {m:.3})",

@@ -2,7 +2,8 @@
 
 use super::Model;
 use crate::data::GroupedTable;
-use crate::error::Result;
+use crate::data::names::shown;
+use crate::error::{Error, Result};
 use crate::likelihood::BernoulliLogit;
 use crate::prior::{Hyperparameter, Hyperparameters};
 use crate::structure::{Groups, Structure};
@@ -15,6 +16,15 @@ pub fn logistic(table: &GroupedTable, priors: &[String]) -> Result<Model> {
         hyperparameters.set_prior(prior)?;
     }
     let size = table.features().len();
+    let large = |x: &f64| !(x * x * table.rows() as f64).is_finite();
+    if let Some(place) = table.x().iter().position(large) {
+        return Err(Error::input(
+            format!("feature {}, row {}", shown(&table.features()[place % size]), place / size),
+            "numbers whose squares can be added up",
+            format!("{:?}", table.x()[place]),
+            "measure it in a larger unit, or standardise it",
+        ));
+    }
     let likelihood = BernoulliLogit::new(
         table.label(),
         table.x(),

@@ -110,7 +110,11 @@ impl LgcpRun {
     pub fn shown(window: &Window, grid: &Grid, unmapped: &[usize]) -> Vec<bool> {
         let mut shown: Vec<bool> =
             window.inside_shares(grid).iter().map(|&share| share > 0.0).collect();
-        unmapped.iter().for_each(|&cell| shown[cell] = false);
+        for &cell in unmapped {
+            if let Some(shown) = shown.get_mut(cell) {
+                *shown = false;
+            }
+        }
         shown
     }
 }
@@ -137,7 +141,9 @@ impl Run {
             return Err(Error::input(directory.display().to_string(), expected, got, remedy));
         }
         let summary: Summary = read_json(&directory.join("summary.json"))?;
-        let (names, draws) = read_draws(&directory.join("hyperparameters.csv"))?;
+        let path = directory.join("hyperparameters.csv");
+        let (names, draws) = read_draws(&path)?;
+        check_draws(&path, &summary, &names, &draws)?;
         Ok(Self { directory: directory.to_path_buf(), record, summary, names, draws })
     }
 
@@ -185,6 +191,18 @@ impl Run {
                 remedy,
             ));
         }
+        let (draws, stride) = (self.summary.draws as usize, self.record.field_stride);
+        let expected = (self.summary.chains as usize, draws.div_ceil(stride.max(1)));
+        let known = self.summary.field.n;
+        if (chains, per_chain) != expected || sites != known || stride == 0 {
+            let (want, each) = expected;
+            return Err(Error::input(
+                root.display().to_string(),
+                format!("{want} chains of {each} fields of {known} values"),
+                format!("{chains} of {per_chain} of {sites}"),
+                "files of different fits are mixed or damaged; fit again",
+            ));
+        }
         Ok(Fields { chains, per_chain, sites, values })
     }
 
@@ -209,6 +227,23 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
         let got = format!("something else ({error})");
         Error::input(path.display().to_string(), "what a fit wrote", got, "run the fit again")
     })
+}
+
+/// Refuses draws that are not those of the summary.
+fn check_draws(path: &Path, summary: &Summary, names: &[String], draws: &Draws) -> Result<()> {
+    let (chains, each) = (summary.chains as usize, summary.draws as usize);
+    let known = names.iter().all(|name| summary.parameters.contains_key(name));
+    let whole =
+        |all: &Vec<Vec<f64>>| all.len() == chains && all.iter().all(|chain| chain.len() == each);
+    if known && !names.is_empty() && draws.iter().all(whole) {
+        return Ok(());
+    }
+    Err(Error::input(
+        path.display().to_string(),
+        format!("{chains} chains of {each} draws of every hyperparameter in summary.json"),
+        "others",
+        "the file is cut short or of another fit; fit again",
+    ))
 }
 
 /// Names and draws by hyperparameter and chain.

@@ -12,6 +12,9 @@ pub type Truth = BTreeMap<String, f64>;
 const HEADINGS: [&str; 9] =
     ["mean", "± mcse", "sd", "5 %", "median", "95 %", "ESS bulk", "ESS tail", "R-hat"];
 
+/// Decimals beyond which a number is written with its exponent.
+const MOST_PLACES: usize = 12;
+
 impl Summary {
     /// Writes the table of hyperparameters, the field, the cost, warnings and a verdict. True values, if any are known,
     /// stand beside the posterior.
@@ -114,7 +117,10 @@ impl ParameterSummary {
 /// The cells of one row. Estimates show as many decimals as their Monte Carlo error leaves meaningful, plus one.
 fn figures(p: &ParameterSummary) -> [String; 9] {
     let places = places(p.mcse_mean, p.sd);
-    let value = |x: f64| decimals(x, places);
+    let value = |x: f64| match places < MOST_PLACES || !x.is_finite() {
+        true => decimals(x, places),
+        false => format!("{x:.3e}"),
+    };
     [
         value(p.mean),
         if p.mcse_mean.is_finite() {
@@ -138,7 +144,7 @@ fn places(error: f64, spread: f64) -> usize {
     if !(finest > 0.0 && finest.is_finite()) {
         return 4;
     }
-    (1.0 - finest.log10().floor()).clamp(0.0, 12.0) as usize
+    (1.0 - finest.log10().floor()).clamp(0.0, MOST_PLACES as f64) as usize
 }
 
 /// Writes columns side by side: the first aligned left, the others right.
@@ -203,6 +209,7 @@ mod tests {
         assert_eq!(places(12.0, 100.0), 0);
         assert_eq!(places(f64::NAN, 0.5), 3);
         assert_eq!(places(f64::NAN, f64::NAN), 4);
+        assert_eq!(places(1e-150, 1e-149), MOST_PLACES);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::audit::{Auditor, EnergyAudit};
 use super::run::{Plan, Progress, Stage, record};
-use super::state::{BatchState, Keeper};
+use super::state::{BatchState, ChainState, Keeper};
 use super::transition::{Info, Kernel};
 use super::warmup::Adapter;
 use crate::draws::{ChainDraws, FieldDraws};
@@ -58,6 +58,9 @@ impl<'a> Batch<'a> {
     ) -> Result<Self> {
         let state = keeper.recall(ids)?;
         let settings = plan.settings;
+        if let Some(state) = &state {
+            check_kept(plan, state)?;
+        }
         let kernel = match &state {
             None => plan.kernel(ids)?,
             Some(state) => plan.kernel_at(ids, &state.chains)?,
@@ -145,16 +148,21 @@ impl<'a> Batch<'a> {
         if looking && kernel.system.latents.observe() {
             self.adapters.iter_mut().for_each(Adapter::rely_on_device);
         }
+        let ends = self.adapters[0].ends_window(t);
+        let before = match ends && looking {
+            true => (0..self.ids.len()).map(|b| kernel.snapshot(b)).collect::<Result<_>>()?,
+            false => Vec::new(),
+        };
         let mut changed = false;
         for (adapter, info) in self.adapters.iter_mut().zip(&self.info) {
             changed |= adapter.update(t, kernel, info)?;
         }
-        if self.adapters[0].ends_window(t) {
+        if ends {
             kernel.system.latents.forget();
         }
         if changed {
             kernel.system.evaluate();
-            check_finite(self.ids, kernel)?;
+            keep_finite(self.ids, kernel, &before)?;
         }
         self.tell(Stage::Warmup);
         Ok(())
@@ -267,13 +275,60 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// A change of coordinates keeps the latents, so the density there is still finite; if it is not, the chain is lost.
-fn check_finite(ids: &[u32], kernel: &Kernel) -> Result<()> {
-    match kernel.system.potential.iter().position(|u| !u.is_finite()) {
-        None => Ok(()),
-        Some(b) => Err(Error::Numeric(format!(
-            "chain {} lost its place when its coordinates were learnt; try --coordinates whitened or another --seed",
-            ids[b]
-        ))),
+/// A change of coordinates keeps the latents, so the density there is still finite, but for rounding where data are extreme: a
+/// chain to which that happens keeps the coordinates it had.
+fn keep_finite(ids: &[u32], kernel: &mut Kernel, before: &[ChainState]) -> Result<()> {
+    for (b, &id) in ids.iter().enumerate() {
+        if kernel.system.potential[b].is_finite() {
+            continue;
+        }
+        if let Some(state) = before.get(b) {
+            kernel.restore(b, state)?;
+        }
+        if !kernel.system.potential[b].is_finite() {
+            return Err(Error::Numeric(format!(
+                "chain {id} lost its place when its coordinates were learnt; try --coordinates whitened or another --seed"
+            )));
+        }
     }
+    Ok(())
+}
+
+/// Refuses a state that is not one of this model and these settings, as when files of two runs were mixed.
+fn check_kept(plan: &Plan<'_>, state: &BatchState) -> Result<()> {
+    let structure = plan.model.structure();
+    let (m, dim) = (plan.model.hyperparameters().len(), structure.dim());
+    let drawn = state.transitions.saturating_sub(plan.settings.warmup) as usize;
+    let placed = |chain: &ChainState| {
+        let latents = &chain.latents;
+        chain.phi.len() == m
+            && chain.by_phi.len() == m
+            && latents.z.len() == dim
+            && latents.by_z.len() == dim
+    };
+    let recorded = |record: &ChainDraws| {
+        let parameters = &record.parameters;
+        let lengths = [record.acceptance.len(), record.steps.len(), record.divergent.len()];
+        parameters.len() == m
+            && parameters.iter().all(|values| values.len() == drawn)
+            && record.energy.len() == drawn
+            && lengths == [drawn; 3]
+            && record.field.mean().len() == structure.sites()
+            && record.field.kept() == plan.field.kept()
+    };
+    let count = state.ids.len();
+    let fits = state.chains.len() == count
+        && state.chains.iter().all(placed)
+        && (state.adapters.len() == count || state.transitions >= plan.settings.warmup)
+        && (state.records.len() == count || drawn == 0)
+        && state.records.iter().all(recorded);
+    if fits {
+        return Ok(());
+    }
+    Err(Error::input(
+        format!("the state that was kept of chain {}", state.ids.first().copied().unwrap_or(0)),
+        "one of this model and these settings",
+        "another",
+        "files of different runs were mixed; remove what does not belong to this one, or fit again",
+    ))
 }

@@ -3,11 +3,12 @@
 use crate::data::{Counts, Window};
 use crate::random::{Purpose, Stream};
 use rand::RngExt;
-use rand_distr::{Distribution, Poisson};
+use rand_distr::{Binomial, Distribution, Poisson};
 
 /// Streams of the counts and of the places.
 const COUNT: u32 = 0x7072_6563;
 const PLACE: u32 = 0x7072_6570;
+const SOME: u32 = 0x7072_6571;
 /// Tries to place a point inside the window's part of a cell; a part smaller than that has next to no points.
 const TRIES: usize = 10_000;
 
@@ -36,6 +37,21 @@ impl Predictive<'_> {
                 Poisson::new(rate).map_or(0.0, |law| law.sample(&mut rng))
             })
             .collect()
+    }
+
+    /// Places for counts, or for a random part of them where there are more than `most`: enough to see how points lie to each other.
+    pub fn some_places(&self, draw: usize, counts: &[f64], most: f64) -> Vec<(f64, f64)> {
+        let total: f64 = counts.iter().sum();
+        if total <= most {
+            return self.places(draw, counts);
+        }
+        let mut rng = Stream::new(self.seed, draw as u32, SOME, Purpose::Other).rng();
+        let mut part = |count: f64| match Binomial::new(count as u64, most / total) {
+            Ok(law) => law.sample(&mut rng) as f64,
+            Err(_) => 0.0,
+        };
+        let fewer: Vec<f64> = counts.iter().map(|&count| part(count)).collect();
+        self.places(draw, &fewer)
     }
 
     /// Places for counts: uniform in their cells, inside the window.
@@ -84,6 +100,12 @@ mod tests {
             assert_eq!(places.len() as f64, drawn.iter().sum::<f64>());
             total += places.len() as f64;
         }
+        let crowd = vec![1e15; counts.grid().cells()];
+        let some = predictive.some_places(0, &crowd, 2000.0);
+        // About Poisson(2000), within 6 sd.
+        assert!((some.len() as f64 - 2000.0).abs() < 6.0 * 2000f64.sqrt(), "{}", some.len());
+        let few = predictive.counts(0, &field);
+        assert_eq!(predictive.some_places(0, &few, 1e5), predictive.places(0, &few));
         // 20 draws of an area of 8 at rate 50: Poisson(8000), within 5 sd with probability 1 − 6e-7.
         assert!((total - 8000.0).abs() < 5.0 * 8000f64.sqrt(), "{total}");
     }

@@ -93,6 +93,16 @@ impl TorusField {
         }
     }
 
+    /// The correlation at every lag, row by row of the torus.
+    #[allow(dead_code, reason = "each test binary uses a part of this")]
+    pub(crate) fn correlations(&self, range: f64) -> Vec<f64> {
+        let Torus { p1, p2, .. } = self.torus;
+        let nugget = self.correlation.kernel.nugget();
+        let lags: Vec<f64> = (0..p1 * p2).map(|l| self.at_lag(l / p2, l % p2, range)).collect();
+        let own = |lag: usize| if lag == 0 { nugget } else { 0.0 };
+        (0..p1 * p2).map(|lag| (1.0 - nugget) * lags[lag] / lags[0] + own(lag)).collect()
+    }
+
     /// The covariance matrix.
     pub(crate) fn matrix(&self, w: &[f64]) -> DMatrix<f64> {
         let range = w[1].exp();

@@ -8,7 +8,7 @@ use sshmc::sample::{CoordinateChoice, Fit, MassChoice, Settings, run};
 use sshmc::structure::Sides;
 use std::sync::Arc;
 
-fn bits(fit: &Fit) -> Vec<u64> {
+pub(crate) fn bits(fit: &Fit) -> Vec<u64> {
     let one = |chain: &sshmc::draws::ChainDraws| {
         let kept = chain.field.kept().len();
         let draws = (0..kept).flat_map(|k| chain.field.series(k).collect::<Vec<_>>());
@@ -20,7 +20,7 @@ fn bits(fit: &Fit) -> Vec<u64> {
     fit.chains.iter().flat_map(one).collect()
 }
 
-fn models() -> Vec<(&'static str, Arc<Model>)> {
+pub(crate) fn models() -> Vec<(&'static str, Arc<Model>)> {
     let counts: Vec<f64> = (0..48).map(|cell| f64::from((cell * 7) % 5)).collect();
     let counts = Counts::from_vec(6, 8, counts).unwrap();
     let options = LgcpOptions { sides: Sides::PowersOfTwo, ..LgcpOptions::default() };

@@ -137,7 +137,7 @@ fn quadrature(oracle: &Oracle, points: usize) -> Vec<f64> {
 }
 
 /// The same moments from a run, scored.
-fn scores(fit: &Fit, want: &[f64]) -> Vec<Score> {
+pub(crate) fn scores(fit: &Fit, want: &[f64]) -> Vec<Score> {
     let m = fit.model.hyperparameters().len();
     let mut series: Vec<(String, Vec<Vec<f64>>)> = Vec::new();
     let gather = |pick: &dyn Fn(&sshmc::draws::ChainDraws) -> Vec<f64>| -> Vec<Vec<f64>> {

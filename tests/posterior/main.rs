@@ -8,5 +8,6 @@ mod common;
 mod compare;
 mod conjugate;
 mod determinism;
+mod grids;
 mod references;
 mod windows;

@@ -5,9 +5,13 @@
 
 mod arviz;
 mod bounds;
+mod clock;
+mod crowd;
+mod damage;
 mod full;
 mod grow;
 mod kill;
+mod previous;
 mod refused;
 mod stop;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 
 /// Sends a signal to a run and waits for it.
-fn signal(child: Child, name: &str) -> std::process::Output {
+pub(super) fn signal(child: Child, name: &str) -> std::process::Output {
     let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
     assert!(sent.unwrap().success());
     child.wait_with_output().unwrap()

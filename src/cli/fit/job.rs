@@ -8,7 +8,7 @@ use crate::cli::options::{Chosen, Common, Origin};
 use crate::cli::progress::Bar;
 use crate::cli::screen::Screen;
 use sshmc::archive::{Archive, Axis, Contents, Mark, Variable, archive_of};
-use sshmc::checkpoint::{CheckpointOptions, Checkpoints};
+use sshmc::checkpoint::{CheckpointOptions, Checkpoints, has_states};
 use sshmc::data::OutputDir;
 use sshmc::model::Model;
 use sshmc::report::{self, LgcpRecord, Run, RunRecord, Summary, Truth, write_draws};
@@ -258,17 +258,21 @@ impl Job {
         if let Some(bar) = bar {
             bar.close();
         }
-        let fail = |error: sshmc::Error| match &self.whole {
-            Some(directory) => Failure::keeping(error, directory),
-            None => Failure::running(error),
+        // A GPU that fails before anything was kept would fail there again.
+        let begun_on = has_states(output.staging());
+        let fail = |error: sshmc::Error| match (&self.whole, &error) {
+            (None, _) => Failure::running(error),
+            (Some(_), sshmc::Error::Device(_)) if !begun_on => Failure::running(error),
+            (Some(directory), _) => Failure::keeping(error, directory),
         };
         let fit = match outcome {
             Ok(fit) => fit,
             Err(error) => {
-                if matches!(error, sshmc::Error::Stopped | sshmc::Error::Io { .. }) {
+                let failure = fail(error);
+                if matches!(failure, Failure::Stopped(_)) {
                     output.keep();
                 }
-                return Err(fail(error));
+                return Err(failure);
             }
         };
         if self.whole.is_some() {

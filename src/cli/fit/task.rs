@@ -49,7 +49,10 @@ impl Task {
             copies.push(Input { path: name, copy, checksum: crc32fast::hash(&bytes) });
         }
         let task = Self { layout: LAYOUT, program: program(), words, inputs: copies };
-        output.write_json(&format!("{STATE}/task.json"), &task)
+        // It appears at once, and last: a directory with a task is one that can be resumed.
+        output.sync()?;
+        task.write_into(output.staging())?;
+        output.sync()
     }
 
     /// Reads the task of a run in `directory`, finished or not; nothing if there is none.

@@ -51,7 +51,7 @@ pub(super) fn read(path: &Path) -> Result<Raster> {
         }
     });
     if !frame.upwards {
-        values = values.chunks(size.1).rev().flatten().copied().collect();
+        values = values.chunks(size.1.max(1)).rev().flatten().copied().collect();
     }
     let low = if frame.upwards { frame.top } else { frame.top - frame.pixel.1 * size.0 as f64 };
     Raster::new(path, size, (frame.left, low), frame.pixel, values, crs)
@@ -65,10 +65,15 @@ fn unreadable(path: &Path) -> impl FnOnce(TiffError) -> Error + '_ {
         error => Error::input(
             path.display().to_string(),
             "a GeoTIFF",
-            format!("one that cannot be decoded ({error})"),
+            format!("one that cannot be decoded ({})", start_of(&error.to_string())),
             "convert it with gdal_translate -of GTiff -co COMPRESS=DEFLATE",
         ),
     }
+}
+
+/// As much of a complaint as is worth reading: a decoder may repeat half the file.
+fn start_of(text: &str) -> String {
+    text.chars().take(160).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// Where the first row of the file begins and how large its pixels are.

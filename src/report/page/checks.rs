@@ -11,6 +11,8 @@ use rand_distr::{Distribution, StandardNormal};
 /// New data sets drawn from the posterior.
 const COUNTS: usize = 200;
 const PATTERNS: usize = 80;
+/// Points of a pattern that is drawn, of which the pair correlation takes a part anyway.
+const POINTS: f64 = 50_000.0;
 
 /// A figure of the data and the same of new data sets.
 struct Check {
@@ -83,13 +85,16 @@ pub(super) fn lgcp(run: &Run, data: &LgcpRun) -> Result<String> {
             predicted: predicted.iter().map(|all| all[f]).collect(),
         })
         .collect();
-    let places = data.places.clone().unwrap_or_else(|| predictive.places(0, counts.counts()));
+    let places =
+        data.places.clone().unwrap_or_else(|| predictive.some_places(0, counts.counts(), POINTS));
     let pairs = PairCorrelation::new(window);
     let envelope: Vec<Vec<f64>> = fields
         .spread(PATTERNS)
         .into_iter()
         .enumerate()
-        .map(|(k, (_, _, field))| pairs.of(&predictive.places(k, &predictive.counts(k, field))))
+        .map(|(k, (_, _, field))| {
+            pairs.of(&predictive.some_places(k, &predictive.counts(k, field), POINTS))
+        })
         .collect();
     let chart = pair_chart(&pairs, &pairs.of(&places), &envelope);
     let caption = "Pair correlation g(r): how much more often points lie at distance r than by chance. Line: data; band: 90 % \

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 #![allow(clippy::print_stdout, reason = "scores are shown beside a failure, or when asked for")]
 
-mod cli;
+mod commands;
 mod joint;
 mod mutants;
 mod spoilt;

@@ -96,7 +96,7 @@ impl Table {
                 curve("", 1, &verdict[1]),
             ];
             Panel::Curves {
-                title: format!("{name}: p = {p:.3} (wrong below {:.0e})", self.each),
+                title: format!("{name}: p = {p:.3} (wrong below {:.1e})", self.each),
                 axes: ["rank / (draws + 1)".into(), "ECDF difference".into()],
                 curves,
             }

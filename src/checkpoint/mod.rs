@@ -198,7 +198,7 @@ impl<'a> Checkpoints<'a> {
             return Err(Error::input(
                 path.display().to_string(),
                 format!("a run on {}", self.device),
-                format!("one that was begun on {device}"),
+                format!("one that was begun on {}", file::brief(&device)),
                 "another device gives other bits; continue it where it was begun",
             ));
         }

@@ -185,8 +185,8 @@ impl<'a> Checkpoints<'a> {
         if kept.device != self.device {
             return Ok(());
         }
-        let records = kept.state.records.iter_mut().zip(&kept.marks);
-        records.into_iter().try_for_each(|(record, &mark)| self.archive.complete(record, mark))
+        let mut records = kept.state.records.iter_mut().zip(&kept.marks);
+        records.try_for_each(|(record, &mark)| self.archive.complete(record, mark))
     }
 
     /// The state of the batch whose first chain this is, with all its draws.

@@ -37,7 +37,10 @@ fn files() -> Vec<(&'static str, String)> {
         ),
         ("one.csv", grid(6, |i, j| u32::from(at(i, j)).to_string())),
         ("zeros.csv", grid(4, |_, _| "0".into())),
-        ("board.csv", grid(4, |i, j| if (i + j) % 2 == 0 { "NaN".into() } else { "3".into() })),
+        (
+            "board.csv",
+            grid(4, |i, j| if (i + j).is_multiple_of(2) { "NaN".into() } else { "3".into() }),
+        ),
         ("lone.csv", grid(4, |i, j| if (i, j) == (2, 2) { "3".into() } else { "NaN".into() })),
         ("nothing.csv", grid(4, |_, _| "NaN".into())),
         ("point.csv", "x,y\n0.4,0.6\n".into()),
@@ -196,7 +199,7 @@ fn many_points(count: u64) {
     for k in 0..count {
         // The golden ratio and its like spread points evenly; a quarter of them crowd in a corner.
         let (u, v) = ((k as f64 * 0.754_877_666).fract(), (k as f64 * 0.569_840_296).fract());
-        let shrink = if k % 4 == 0 { 0.2 } else { 1.0 };
+        let shrink = if k.is_multiple_of(4) { 0.2 } else { 1.0 };
         writeln!(out, "{:.7},{:.7}", shrink * u, shrink * v).expect("room");
     }
     out.flush().expect("room");

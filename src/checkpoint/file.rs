@@ -103,6 +103,11 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Fault> {
     postcard::from_bytes(contents).map_err(|error| Fault::Damaged(error.to_string()))
 }
 
+/// As much of a name as belongs in a message.
+pub(super) fn brief(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(60).collect()
+}
+
 /// The contents behind layout and version; nothing if the lengths do not fit.
 fn contents(rest: &[u8]) -> Option<Result<&[u8], Fault>> {
     let (layout, rest) = rest.split_first_chunk::<4>()?;
@@ -110,7 +115,7 @@ fn contents(rest: &[u8]) -> Option<Result<&[u8], Fault>> {
     let (version, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
     let (length, contents) = rest.split_first_chunk::<8>()?;
     if u32::from_le_bytes(*layout) != LAYOUT || version != VERSION.as_bytes() {
-        return Some(Err(Fault::Foreign(String::from_utf8_lossy(version).into_owned())));
+        return Some(Err(Fault::Foreign(brief(&String::from_utf8_lossy(version)))));
     }
     (u64::from_le_bytes(*length) == contents.len() as u64).then_some(Ok(contents))
 }

@@ -185,8 +185,8 @@ impl<'a> Checkpoints<'a> {
         if kept.device != self.device {
             return Ok(());
         }
-        let records = kept.state.records.iter_mut().zip(&kept.marks);
-        records.into_iter().try_for_each(|(record, &mark)| self.archive.complete(record, mark))
+        let mut records = kept.state.records.iter_mut().zip(&kept.marks);
+        records.try_for_each(|(record, &mark)| self.archive.complete(record, mark))
     }
 
     /// The state of the batch whose first chain this is, with all its draws.
@@ -198,7 +198,7 @@ impl<'a> Checkpoints<'a> {
             return Err(Error::input(
                 path.display().to_string(),
                 format!("a run on {}", self.device),
-                format!("one that was begun on {device}"),
+                format!("one that was begun on {}", file::brief(&device)),
                 "another device gives other bits; continue it where it was begun",
             ));
         }

@@ -75,7 +75,7 @@ fn storm_run(name: &str, share: f64, directory: &Path, paths: &[PathBuf], pages:
     storm(name, share, &files, |k, bytes| {
         fs::write(&paths[k], bytes).unwrap();
         count.set(count.get() + 1);
-        let with_page = count.get() % pages == 0;
+        let with_page = count.get().is_multiple_of(pages);
         let outcome = std::panic::catch_unwind(|| use_run(directory, with_page));
         // Whatever happens the next case finds the run whole.
         fs::write(&paths[k], &files[k]).unwrap();
@@ -140,14 +140,14 @@ fn states_of_chains() {
     };
     assert!(recall(&whole).unwrap().is_some());
     let found = Cell::new(0u32);
-    storm("states of chains", 0.5, &[whole.clone()], |_, bytes| {
+    storm("states of chains", 0.5, std::slice::from_ref(&whole), |_, bytes| {
         if recall(bytes)?.is_some() {
             assert!(bytes == whole, "a changed state was taken for a good one");
             found.set(found.get() + 1);
         }
         Ok(())
     });
-    storm("forged states of chains", 0.5, &[whole.clone()], |_, bytes| {
+    storm("forged states of chains", 0.5, std::slice::from_ref(&whole), |_, bytes| {
         let mut forged = bytes.to_vec();
         if let Some((body, sum)) = forged.split_last_chunk_mut::<4>() {
             *sum = crc32fast::hash(body).to_le_bytes();

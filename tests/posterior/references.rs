@@ -123,6 +123,23 @@ fn a_default_cox_process_matches_its_reference() {
     compare("lgcp32", &fit, &[("sigma", "sigma"), ("range", "beta")], &[]);
 }
 
+/// Counts of a folder whose reference is a long run of the No-U-Turn sampler here; see its README.
+fn simulated(folder: &str) -> Model {
+    let priors = ["sigma=lognormal(0.2,0.3)", "range=lognormal(-2.3,0.4)"];
+    let options =
+        LgcpOptions { priors: priors.map(String::from).to_vec(), ..LgcpOptions::default() };
+    lgcp(&Counts::read(&path(folder, "data.csv")).unwrap(), &options).unwrap()
+}
+
+const FIELD: [(&str, &str); 3] = [("sigma", "sigma"), ("range", "range"), ("mu", "mu")];
+
+#[test]
+fn a_small_cox_process_matches_its_reference() {
+    // On the torus of the reference: a smaller one is another model, by a little.
+    let settings = Settings { small_torus: false, draws: 2000, ..Settings::default() };
+    compare("lgcp16", &fit_with(simulated("lgcp16"), &settings), &FIELD, &[]);
+}
+
 fn series() -> Model {
     stochvol(&Returns::read(&path("sv", "data.csv")).unwrap(), &[]).unwrap()
 }

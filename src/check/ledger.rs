@@ -209,7 +209,7 @@ mod tests {
         let place = directory.path().join("check");
         let mut ledger = open(&place, "sv").unwrap();
         assert!(open(&place, "sv").unwrap_err().to_string().contains("running"));
-        [0, 2].map(|number| ledger.append(one(number)).unwrap());
+        [0, 2].into_iter().for_each(|number| ledger.append(one(number)).unwrap());
         drop(ledger);
         let torn = File::options().append(true).open(place.join(RANKS));
         torn.unwrap().write_all(b"3,1,2,250,99").unwrap();

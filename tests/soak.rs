@@ -101,10 +101,13 @@ fn short_runs_leave_no_memory_behind() {
 /// Bytes a run may seem to lose.
 const ALLOWED: f64 = 1024.0;
 
+/// Draws so far, and at some of them: the draw, bytes live and bytes resident.
+type Seen = (u32, Vec<(u32, i64, f64)>);
+
 /// What was live and resident at some draws.
 struct Watch {
     every: u32,
-    seen: Mutex<(u32, Vec<(u32, i64, f64)>)>,
+    seen: Mutex<Seen>,
 }
 
 impl Progress for Watch {

@@ -71,7 +71,7 @@ fn use_run(directory: &Path, with_page: bool) -> sshmc::Result<()> {
 /// Damages some files of a run, one at a time, and reads it.
 fn storm_run(name: &str, share: f64, directory: &Path, paths: &[PathBuf], pages: u32) -> Tally {
     let files: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
-    let count = Cell::new(0);
+    let count = Cell::new(0_u32);
     storm(name, share, &files, |k, bytes| {
         fs::write(&paths[k], bytes).unwrap();
         count.set(count.get() + 1);

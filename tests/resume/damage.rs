@@ -4,8 +4,11 @@ use super::{FIT, assert_same, bits, complaint, output, start, succeed, with_data
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// A name, and what is done to a file.
+type Damage = (&'static str, fn(&Path));
+
 /// What can happen to a file.
-const WAYS: [(&str, fn(&Path)); 3] = [
+const WAYS: [Damage; 3] = [
     ("flipped", |path| {
         let mut bytes = fs::read(path).unwrap();
         let middle = bytes.len() / 2;

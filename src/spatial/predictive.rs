@@ -100,7 +100,8 @@ mod tests {
             assert_eq!(places.len() as f64, drawn.iter().sum::<f64>());
             total += places.len() as f64;
         }
-        let crowd = vec![1e15; counts.grid().cells()];
+        let observed = counts.exposure().iter().map(|&e| if e > 0.0 { 1e15 } else { 0.0 });
+        let crowd: Vec<f64> = observed.collect();
         let some = predictive.some_places(0, &crowd, 2000.0);
         // About Poisson(2000), within 6 sd.
         assert!((some.len() as f64 - 2000.0).abs() < 6.0 * 2000f64.sqrt(), "{}", some.len());

@@ -94,7 +94,6 @@ impl TorusField {
     }
 
     /// The correlation at every lag, row by row of the torus.
-    #[allow(dead_code, reason = "each test binary uses a part of this")]
     pub(crate) fn correlations(&self, range: f64) -> Vec<f64> {
         let Torus { p1, p2, .. } = self.torus;
         let nugget = self.correlation.kernel.nugget();
@@ -105,16 +104,13 @@ impl TorusField {
 
     /// The covariance matrix.
     pub(crate) fn matrix(&self, w: &[f64]) -> DMatrix<f64> {
-        let range = w[1].exp();
         let variance = (2.0 * w[0]).exp();
         let Torus { p1, p2, .. } = self.torus;
-        let nugget = self.correlation.kernel.nugget();
-        let lags: Vec<f64> = (0..p1 * p2).map(|l| self.at_lag(l / p2, l % p2, range)).collect();
+        let lags = self.correlations(w[1].exp());
         DMatrix::from_fn(p1 * p2, p1 * p2, |a, b| {
             let lag1 = (b / p2 + p1 - a / p2) % p1;
             let lag2 = (b % p2 + p2 - a % p2) % p2;
-            let own = if a == b { nugget } else { 0.0 };
-            variance * ((1.0 - nugget) * lags[lag1 * p2 + lag2] / lags[0] + own)
+            variance * lags[lag1 * p2 + lag2]
         })
     }
 }

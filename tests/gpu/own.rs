@@ -6,15 +6,25 @@ use sshmc::sample::{Settings, run};
 use sshmc::{DeviceError, Error};
 
 /// What a program that computes on a GPU itself would have.
-fn opened() -> (wgpu::Device, wgpu::Queue) {
-    let descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
-    let instance = wgpu::Instance::new(descriptor);
-    let found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
-    let part = std::env::var("SSHMC_TEST_ADAPTER").unwrap_or_default().to_lowercase();
-    let fits = |a: &&wgpu::Adapter| a.get_info().name.to_lowercase().contains(&part);
-    let adapter = found.iter().find(fits).unwrap();
-    // The defaults, which are less than most adapters have.
-    pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor::default())).unwrap()
+pub(crate) struct Own {
+    pub(crate) instance: wgpu::Instance,
+    pub(crate) device: wgpu::Device,
+    pub(crate) queue: wgpu::Queue,
+}
+
+impl Own {
+    pub(crate) fn open() -> Self {
+        let descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
+        let instance = wgpu::Instance::new(descriptor);
+        let found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
+        let part = std::env::var("SSHMC_TEST_ADAPTER").unwrap_or_default().to_lowercase();
+        let fits = |a: &&wgpu::Adapter| a.get_info().name.to_lowercase().contains(&part);
+        let adapter = found.iter().find(fits).unwrap();
+        // The defaults, which are less than most adapters have.
+        let opened = adapter.request_device(&wgpu::DeviceDescriptor::default());
+        let (device, queue) = pollster::block_on(opened).unwrap();
+        Self { instance, device, queue }
+    }
 }
 
 fn settings(device: Device) -> Settings {
@@ -23,7 +33,7 @@ fn settings(device: Device) -> Settings {
 
 #[test]
 fn a_fit_runs_on_the_callers_device() {
-    let (device, queue) = opened();
+    let Own { device, queue, .. } = Own::open();
     let model = cox(8, 8, None);
     let own = Device::from_wgpu(device.clone(), queue.clone()).unwrap();
     let fit = run(&model, &settings(own), &()).unwrap();
@@ -45,7 +55,7 @@ fn a_fit_runs_on_the_callers_device() {
 
 #[test]
 fn a_device_the_caller_gives_up_is_an_error() {
-    let (device, queue) = opened();
+    let Own { device, queue, .. } = Own::open();
     let own = Device::from_wgpu(device.clone(), queue).unwrap();
     device.destroy();
     let error = run(&cox(8, 8, None), &settings(own), &()).unwrap_err();

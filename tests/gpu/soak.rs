@@ -2,6 +2,7 @@
 //!
 //! `SSHMC_SOAK_GPU_RUNS` asks for more of them (see docs/FAULTS.md).
 
+use crate::own::Own;
 use crate::worlds::{cox, series};
 use sshmc::device::Device;
 use sshmc::sample::{Settings, run};
@@ -19,25 +20,7 @@ struct Alive {
     bytes: u64,
 }
 
-struct Own {
-    instance: wgpu::Instance,
-    device: wgpu::Device,
-    queue: wgpu::Queue,
-}
-
 impl Own {
-    fn open() -> Self {
-        let descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
-        let instance = wgpu::Instance::new(descriptor);
-        let found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
-        let part = std::env::var("SSHMC_TEST_ADAPTER").unwrap_or_default().to_lowercase();
-        let fits = |a: &&wgpu::Adapter| a.get_info().name.to_lowercase().contains(&part);
-        let adapter = found.iter().find(fits).unwrap();
-        let opened = adapter.request_device(&wgpu::DeviceDescriptor::default());
-        let (device, queue) = pollster::block_on(opened).unwrap();
-        Self { instance, device, queue }
-    }
-
     fn alive(&self) -> Alive {
         // What was dropped goes when the queue is idle.
         self.queue.submit([]);

@@ -9,18 +9,22 @@ const FIRST_SUM: u32 = 10u;
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: vec3u) {
     let b = group.y;
+    if (group.x >= chunks_of(b)) {
+        return;
+    }
+    let length = prior[b].length;
     zero = prior[b].zero;
     let rho = prior[b].rho;
     let first = group.x * CHUNK + id.x * PER;
     var reached = reaching(b, GRADIENT_SCAN, group.x, id.x, id.x);
     var before = reached.x;
-    if (id.x > 0u && first <= DIM) {
+    if (id.x > 0u && first <= length) {
         before += path[at(SCAN, b, first - 1u)];
     }
     for (var m = 0u; m < PER; m++) {
         let t = first + m;
         reached = multiply(rho, reached);
-        if (t < DIM) {
+        if (t < length) {
             let now = path[at(SCAN, b, t)] + reached.x;
             if (t > 0u) {
                 tally(0u, path[at(SHIFT, b, t)] * before);

@@ -10,22 +10,26 @@ const FIRST_SUM: u32 = 5u;
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: vec3u) {
     let b = group.y;
+    if (group.x >= chunks_of(b)) {
+        return;
+    }
+    let length = prior[b].length;
     zero = prior[b].zero;
     let rho = prior[b].rho;
     let first = group.x * CHUNK + id.x * PER;
-    var reached = reaching(b, SITE_SCAN, CHUNKS - 1u - group.x, WG - 1u - id.x, id.x);
+    var reached = reaching(b, SITE_SCAN, chunks_of(b) - 1u - group.x, WG - 1u - id.x, id.x);
     var v: array<vec2f, 8>;
     for (var m = PER; m > 0u; m--) {
         let t = first + m - 1u;
         reached = multiply(rho, reached);
         v[m - 1u] = vec2f(0.0);
-        if (t < DIM) {
+        if (t < length) {
             v[m - 1u] = vec2f(finish(b, t, path[at(SCAN, b, t)] + reached.x), 0.0);
         }
     }
     scan(b, GRADIENT_SCAN, group.x, id.x, &v);
     for (var m = 0u; m < PER; m++) {
-        if (first + m < DIM) {
+        if (first + m < length) {
             path[at(SCAN, b, first + m)] = v[m].x;
         }
     }

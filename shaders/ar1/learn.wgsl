@@ -6,7 +6,7 @@
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: vec3u) {
     let b = group.y;
     let t = group.x * WG + id.x;
-    if (t >= DIM) {
+    if (t >= prior[b].length) {
         return;
     }
     let weight = motion[b].weight;

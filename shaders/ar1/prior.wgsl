@@ -3,7 +3,7 @@
 //
 // The factor: u[0] = first e[0], u[t] = rho u[t-1] + scale e[t]. The prior's own process has phi and sigma instead:
 // standard[0] = first_ratio e[0], standard[t] = excess u[t-1] + scale_ratio e[t] are the latents standardised by it.
-// powers: rho^(8 2^k), two of them in each vector.
+// powers: rho^(8 2^k), two of them in each vector. length: of the series, which may be shorter than others; its data begin at datum.
 struct Prior {
     rho: vec2f,
     scale: vec2f,
@@ -17,6 +17,9 @@ struct Prior {
     end: f32,
     coefficient: f32,
     zero: u32,
+    length: u32,
+    datum: u32,
+    unused: vec2u,
     powers: array<vec4f, 12>,
 }
 
@@ -44,4 +47,10 @@ fn diagonal(b: u32, t: u32) -> vec2f {
         return prior[b].first;
     }
     return prior[b].scale;
+}
+
+// Chunks of a series. Workgroups beyond them have nothing to do, and the order in which those of a series are joined does not depend
+// on longer ones beside it.
+fn chunks_of(b: u32) -> u32 {
+    return (prior[b].length + CHUNK - 1u) / CHUNK;
 }

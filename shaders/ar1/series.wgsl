@@ -11,22 +11,26 @@ const FIRST_SUM: u32 = 0u;
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: vec3u) {
     let b = group.y;
+    if (group.x >= chunks_of(b)) {
+        return;
+    }
+    let length = prior[b].length;
     zero = prior[b].zero;
     let rho = prior[b].rho;
     // The scan that starts here runs backwards, so that the invocations of a chunk take its latents from the end.
-    let chunk = CHUNKS - 1u - group.x;
+    let chunk = chunks_of(b) - 1u - group.x;
     let place = WG - 1u - id.x;
     let first = chunk * CHUNK + place * PER;
     var reached = reaching(b, PATH_SCAN, chunk, place, id.x);
     var before = reached;
-    if (place > 0u && first <= DIM) {
+    if (place > 0u && first <= length) {
         before = join(before, unfinished(b, first - 1u));
     }
     var u: array<vec2f, 8>;
     for (var m = 0u; m < PER; m++) {
         reached = multiply(rho, reached);
         u[m] = vec2f(0.0);
-        if (first + m < DIM) {
+        if (first + m < length) {
             u[m] = join(unfinished(b, first + m), reached);
         }
     }
@@ -37,14 +41,14 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: v
     for (var m = 0u; m < PER; m++) {
         let t = first + m;
         v[PER - 1u - m] = vec2f(0.0);
-        if (t < DIM) {
+        if (t < length) {
             v[PER - 1u - m] = vec2f(meet(b, t, u[m], before), 0.0);
             before = u[m];
         }
     }
     scan(b, SITE_SCAN, group.x, id.x, &v);
     for (var m = 0u; m < PER; m++) {
-        if (first + m < DIM) {
+        if (first + m < length) {
             path[at(SCAN, b, first + m)] = v[PER - 1u - m].x;
         }
     }
@@ -58,7 +62,7 @@ fn unfinished(b: u32, t: u32) -> vec2f {
 fn meet(b: u32, t: u32, u: vec2f, before: vec2f) -> f32 {
     path[at(U, b, t)] = u.x;
     let eta = join(prior[b].mean, u);
-    let s = site(sites[t], eta);
+    let s = site(sites[prior[b].datum + t], eta);
     tally_pair(0u, s.xy);
     tally(1u, s.z);
     path[at(G, b, t)] = s.z;
@@ -72,6 +76,6 @@ fn meet(b: u32, t: u32, u: vec2f, before: vec2f) -> f32 {
         tally_pair(2u, multiply(standard, standard));
         tally(4u, standard.x * before.x);
     }
-    let information = select(prior[b].kappa, prior[b].end, t == 0u || t == DIM - 1u);
+    let information = select(prior[b].kappa, prior[b].end, t == 0u || t == prior[b].length - 1u);
     return s.z - information * u.x;
 }

@@ -1,4 +1,5 @@
-// Kicks and moves latents of unit mass, and adds up r^2.
+// Kicks and moves latents of unit mass, and adds up r^2. How many workgroups share the latents of a chain depends on that chain alone,
+// so that its sums do not change with its neighbours.
 @group(0) @binding(0) var<storage, read> motion: array<Motion>;
 @group(0) @binding(1) var<storage, read_write> state: array<f32>;
 @group(0) @binding(2) var<storage, read_write> sums: array<vec2f>;
@@ -11,7 +12,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: v
     let m = motion[b];
     zero = m.zero;
     let plane = CHAINS * STRIDE;
-    for (var i = group.x * WG + id.x; i < DIM; i += groups.x * WG) {
+    let sharing = clamp((m.length + SHARE * WG - 1u) / (SHARE * WG), 1u, MOST_GROUPS);
+    let first = select(m.length, group.x * WG + id.x, group.x < sharing);
+    for (var i = first; i < m.length; i += sharing * WG) {
         let own = b * STRIDE + i;
         var r = state[2u * plane + own];
         if (m.moving != 0u) {

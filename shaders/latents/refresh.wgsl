@@ -7,7 +7,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: v
     let m = motion[group.y];
     zero = m.zero;
     let block = group.x * WG + id.x;
-    if (4u * block >= DIM) {
+    if (4u * block >= m.length) {
         return;
     }
     let words = philox(vec4u(block, 0u, m.transition, m.chain), vec2u(m.seed_low, m.seed_high));
@@ -16,7 +16,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: v
     let values = vec4f(ab, cd);
     let first = (2u * CHAINS + group.y) * STRIDE + 4u * block;
     for (var k = 0u; k < 4u; k++) {
-        if (4u * block + k < DIM) {
+        if (4u * block + k < m.length) {
             state[first + k] = values[k];
         }
     }

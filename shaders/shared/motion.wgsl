@@ -1,4 +1,4 @@
-// How each chain moves: kick, perhaps turn around, then flow.
+// How each chain moves, and how many latents it has: kick, perhaps turn around, then flow.
 //
 //   r <- sign (r - kick (y - reference z));  z <- z + half r,  r <- r - sine z,  z <- z + half r
 //
@@ -20,7 +20,7 @@ struct Motion {
     row: u32,
     zero: u32,
     draw: u32,
-    unused: u32,
+    length: u32,
 }
 
 // (z, r) after a move, y being the gradient at z.

@@ -92,7 +92,7 @@ impl<'a> Checkpoints<'a> {
             let Some(first) = name.strip_prefix("chain-").and_then(|id| id.parse().ok()) else {
                 continue;
             };
-            match other.state(first)? {
+            match other.state(first, u32::MAX)? {
                 Some(state) if state.records.iter().all(|one| self.archive.fits(one)) => {
                     self.keep(&state)?;
                 }
@@ -180,19 +180,22 @@ impl<'a> Checkpoints<'a> {
         Ok(None)
     }
 
-    /// Puts what is in the archive before what a file holds. A run elsewhere is not for us to complete.
-    fn complete(&self, kept: &mut Kept) -> Result<()> {
+    /// Puts what is in the archive before what a file holds, unless that is of a later time. A run elsewhere is not for us to complete.
+    fn complete(&self, kept: &mut Kept, latest: u32) -> Result<()> {
         if kept.device != self.device {
             return Ok(());
+        }
+        if kept.state.transitions > latest {
+            return Err(Error::Numeric(AHEAD.into()));
         }
         let mut records = kept.state.records.iter_mut().zip(&kept.marks);
         records.try_for_each(|(record, &mark)| self.archive.complete(record, mark))
     }
 
-    /// The state of the batch whose first chain this is, with all its draws.
-    fn state(&self, first: u32) -> Result<Option<BatchState>> {
+    /// The state of the batch whose first chain this is, after at most `latest` transitions and with all its draws.
+    fn state(&self, first: u32, latest: u32) -> Result<Option<BatchState>> {
         let path = self.file(first);
-        let kept = self.read(&path, |kept| self.complete(kept))?;
+        let kept = self.read(&path, |kept| self.complete(kept, latest))?;
         let Some(Kept { device, marks, state }) = kept else { return Ok(None) };
         if device != self.device {
             return Err(Error::input(
@@ -213,15 +216,22 @@ impl<'a> Checkpoints<'a> {
     }
 }
 
+/// Why a state is not used that is whole.
+const AHEAD: &str = "it is of a later time than what was kept of the other series";
+
 const AFRESH: &str = "these chains start afresh";
 
 impl Keeper for Checkpoints<'_> {
-    fn recall(&self, ids: &[u32]) -> Result<Option<BatchState>> {
+    fn recall(&self, ids: &[u32], latest: u32) -> Result<Option<BatchState>> {
+        // What an earlier call found in the archive may be more than this one will.
+        if let Ok(mut known) = self.marks.lock() {
+            known.retain(|chain, _| !ids.contains(chain));
+        }
         let mut whole: Option<BatchState> = None;
         // A batch that was run in parts elsewhere is put together.
         while whole.as_ref().is_none_or(|state| state.ids.len() < ids.len()) {
             let next = whole.as_ref().map_or(0, |state| state.ids.len());
-            let Some(part) = self.state(ids[next])? else { return Ok(None) };
+            let Some(part) = self.state(ids[next], latest)? else { return Ok(None) };
             match &mut whole {
                 None => whole = Some(part),
                 Some(state) => state.join(part),

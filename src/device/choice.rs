@@ -1,6 +1,6 @@
 //! Names where a run's latents are computed.
 
-use super::gpu::{DenseMatrix, Gpu, GpuLatents, Wanted, open};
+use super::gpu::{DenseMatrix, Gpu, GpuLatents, Wanted, alike, open};
 use super::{CpuLatents, Latents};
 use crate::coordinates::Coordinates;
 use crate::error::{DeviceError, Error, Result};
@@ -12,6 +12,19 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct Device {
     gpu: Option<Arc<Gpu>>,
+}
+
+/// A chain of a batch.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// Whose chain it is.
+    pub model: Arc<Model>,
+    /// Its number among the chains of its model.
+    pub id: u32,
+    /// The coordinates it is in.
+    pub coordinates: Coordinates,
+    /// Where its latents start.
+    pub z: Vec<f64>,
 }
 
 /// Latents of all chains from which a hardware GPU can be expected to gain: below, starting and waiting for its stages takes
@@ -82,7 +95,12 @@ impl Device {
         }
     }
 
-    /// Latents of `chains` (their ids and starting z) on this device, all in the same coordinates and mass.
+    /// Whether chains of two models can be computed together: on a GPU those of series can, whatever their lengths.
+    pub(crate) fn joins(&self, a: &Model, b: &Model) -> bool {
+        self.is_gpu() && alike(a, b)
+    }
+
+    /// Latents of `chains` (their ids and starting z) of one model on this device, all in the same coordinates and mass.
     pub fn latents(
         &self,
         model: &Arc<Model>,
@@ -91,9 +109,16 @@ impl Device {
         seed: u64,
         chains: Vec<(u32, Vec<f64>)>,
     ) -> Result<Box<dyn Latents>> {
+        let lane = |(id, z)| Lane { model: model.clone(), id, coordinates: coordinates.clone(), z };
+        self.lanes(mass, seed, chains.into_iter().map(lane).collect())
+    }
+
+    /// Latents of chains of several models with as many hyperparameters each. A GPU takes more than one model only if they are
+    /// series, of any lengths, with the same likelihood; it computes them by the same commands.
+    pub fn lanes(&self, mass: &MassKind, seed: u64, lanes: Vec<Lane>) -> Result<Box<dyn Latents>> {
         Ok(match &self.gpu {
-            None => Box::new(CpuLatents::new(model, coordinates, mass, seed, chains)?),
-            Some(gpu) => Box::new(GpuLatents::new(gpu, model, coordinates, mass, seed, chains)?),
+            None => Box::new(CpuLatents::of_lanes(mass, seed, lanes)?),
+            Some(gpu) => Box::new(GpuLatents::new(gpu, mass, seed, lanes)?),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Runs latents on the host in f64: complete on its own, and the reference for other devices.
 
-use super::{Flow, LatentState, Latents};
+use super::{Flow, Lane, LatentState, Latents};
 use crate::coordinates::Coordinates;
 use crate::draws::FieldDraws;
 use crate::error::{Error, Result};
@@ -47,11 +47,21 @@ impl CpuLatents {
         seed: u64,
         chains: Vec<(u32, Vec<f64>)>,
     ) -> Result<Self> {
-        let chains = chains
-            .into_iter()
-            .map(|(id, z)| Chain::new(model, coordinates, mass, seed, id, z))
-            .collect::<Result<_>>()?;
-        Ok(Self { chains, hyperparameters: model.hyperparameters().len() })
+        let lane = |(id, z)| Lane { model: model.clone(), id, coordinates: coordinates.clone(), z };
+        Self::of_lanes(mass, seed, chains.into_iter().map(lane).collect())
+    }
+
+    /// Latents of chains of several models, with as many hyperparameters each.
+    pub fn of_lanes(mass: &MassKind, seed: u64, lanes: Vec<Lane>) -> Result<Self> {
+        let count = |lane: &Lane| lane.model.hyperparameters().len();
+        let hyperparameters = lanes.first().map_or(0, count);
+        if lanes.iter().any(|lane| count(lane) != hyperparameters) {
+            return Err(Error::Numeric(
+                "chains of one batch differ in their hyperparameters".into(),
+            ));
+        }
+        let chains = lanes.into_iter().map(|lane| Chain::new(mass, seed, lane));
+        Ok(Self { chains: chains.collect::<Result<_>>()?, hyperparameters })
     }
 
     fn each<'a>(&'a mut self, phi: &'a [f64]) -> impl Iterator<Item = (&'a mut Chain, &'a [f64])> {
@@ -60,21 +70,15 @@ impl CpuLatents {
 }
 
 impl Chain {
-    fn new(
-        model: &Arc<Model>,
-        coordinates: &Coordinates,
-        mass: &MassKind,
-        seed: u64,
-        id: u32,
-        z: Vec<f64>,
-    ) -> Result<Self> {
+    fn new(mass: &MassKind, seed: u64, lane: Lane) -> Result<Self> {
+        let Lane { model, id, coordinates, z } = lane;
         let structure = model.structure();
         let (n, sites) = (structure.dim(), structure.sites());
         Ok(Self {
             id,
             seed,
-            target: Target::new(model.clone(), coordinates)?,
-            mass: LatentMass::new(structure, mass, coordinates)?,
+            target: Target::new(model.clone(), &coordinates)?,
+            mass: LatentMass::new(structure, mass, &coordinates)?,
             kind: mass.clone(),
             r: vec![0.0; n],
             by_z: vec![0.0; n],

@@ -11,7 +11,7 @@ mod cpu;
 pub mod gpu;
 mod state;
 
-pub use choice::Device;
+pub use choice::{Device, Lane};
 pub use cpu::CpuLatents;
 pub use state::{DeviceSums, LatentState};
 
@@ -137,8 +137,8 @@ pub trait Latents: Send {
     /// Begins the means afresh with the next observation.
     fn forget(&mut self) {}
 
-    /// Names the sites whose draws [`Self::record`] keeps.
-    fn choose(&mut self, _sites: &[usize]) -> Result<()> {
+    /// Names the sites of each chain whose draws [`Self::record`] keeps.
+    fn choose(&mut self, _sites: &[&[usize]]) -> Result<()> {
         Ok(())
     }
 

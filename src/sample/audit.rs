@@ -3,14 +3,15 @@
 //! Errors of a trajectory cost acceptance and nothing else, because the Metropolis decision looks at its ends. Errors of the energies
 //! at the ends change what is sampled. So both ends of some trajectories are fetched, and their difference in H is compared.
 
+use super::plan::Plan;
 use super::transition::{Info, Kernel};
 use crate::baseline::DIVERGENT;
 use crate::coordinates::Coordinates;
-use crate::device::Device;
 use crate::error::Result;
 use crate::hamiltonian::{LatentMass, MassKind, Target};
 use crate::model::Model;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Transitions of a run that are audited.
@@ -29,16 +30,26 @@ impl EnergyAudit {
     /// An error of a difference in energy beyond which a run is suspect: acceptance probabilities are off by 5 %.
     pub const SUSPECT: f64 = 0.05;
 
-    pub(crate) fn worse(self, other: Self) -> Self {
+    fn worse(self, other: Self) -> Self {
         Self {
             transitions: self.transitions + other.transitions,
             worst: self.worst.max(other.worst),
         }
     }
+
+    /// What two audits found together.
+    pub(crate) fn worst_of(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(one.worse(other)),
+            (one, other) => one.or(other),
+        }
+    }
 }
 
-/// Audits a batch of chains while it runs.
+/// Audits the chains of a model while they run in a batch.
 pub(crate) struct Auditor {
+    /// Where in the batch they are.
+    lanes: Range<usize>,
     model: Arc<Model>,
     mass: MassKind,
     /// Draws between two audits; none where the device computes in f64 itself.
@@ -47,34 +58,49 @@ pub(crate) struct Auditor {
 }
 
 impl Auditor {
-    pub(crate) fn new(model: &Arc<Model>, mass: &MassKind, device: &Device, draws: u32) -> Self {
+    pub(crate) fn new(plan: &Plan<'_>, lanes: Range<usize>) -> Self {
+        let (device, draws) = (&plan.settings.device, plan.settings.draws);
         let every = device.is_gpu().then(|| draws.div_ceil(AUDITS).max(1));
-        Self { model: model.clone(), mass: mass.clone(), every, found: None }
+        Self { lanes, model: plan.model.clone(), mass: plan.mass.clone(), every, found: None }
     }
 
-    /// Makes transition `transition`, draw number `draw`, and audits one chain of it if it is one of the sample.
+    /// Makes transition `transition` of a batch, draw number `draw`, and audits one chain of each model if it is one of the sample.
     pub(crate) fn transition(
-        &mut self,
+        auditors: &mut [Self],
         draw: u32,
         kernel: &mut Kernel,
         transition: u32,
         info: &mut [Info],
     ) -> Result<()> {
-        let Some(every) = self.every.filter(|&every| draw.is_multiple_of(every)) else {
+        let each = auditors.iter_mut();
+        let mut audits: Vec<(&mut Self, usize)> =
+            each.filter_map(|auditor| auditor.chain(draw).map(|chain| (auditor, chain))).collect();
+        if audits.is_empty() {
             kernel.transition(transition, info);
             return Ok(());
-        };
-        let chain = (draw / every) as usize % info.len();
+        }
         kernel.refresh(transition);
-        let before = self.energy(kernel, chain)?;
+        let energies = |audits: &[(&mut Self, usize)], kernel: &mut Kernel| {
+            let energy = |(auditor, chain): &(&mut Self, usize)| auditor.energy(kernel, *chain);
+            audits.iter().map(energy).collect::<Result<Vec<_>>>()
+        };
+        let before = energies(&audits, kernel)?;
         kernel.travel(transition);
-        let after = self.energy(kernel, chain)?;
-        if let (Some(before), Some(after)) = (before, after) {
-            let here = kernel.system.energies()[chain] - kernel.energy_before(chain);
-            self.compare(here, after - before);
+        let after = energies(&audits, kernel)?;
+        for ((auditor, chain), ends) in audits.iter_mut().zip(before.into_iter().zip(after)) {
+            if let (Some(before), Some(after)) = ends {
+                let here = kernel.system.energies()[*chain] - kernel.energy_before(*chain);
+                auditor.compare(here, after - before);
+            }
         }
         kernel.decide(transition, info);
         Ok(())
+    }
+
+    /// The chain of the batch to be audited at a draw, if that is one of the sample.
+    fn chain(&self, draw: u32) -> Option<usize> {
+        let every = self.every.filter(|&every| draw.is_multiple_of(every))?;
+        Some(self.lanes.start + (draw / every) as usize % self.lanes.len())
     }
 
     /// Books the error of a difference in energy. Where the trajectory diverged both reject, whatever the digits.

@@ -1,26 +1,51 @@
-//! Takes a batch of chains in lockstep from their starts, or from where they were, to their last draws.
+//! Takes a batch of chains, of one model or of several, in lockstep from their starts, or from where they were, to their last draws.
 
 use super::audit::{Auditor, EnergyAudit};
-use super::run::{Plan, Progress, Stage, record};
+use super::plan::Plan;
+use super::run::{Part, Progress, Stage, record};
+use super::settings::Settings;
+use super::start::start;
 use super::state::{BatchState, ChainState, Keeper};
 use super::transition::{Info, Kernel};
 use super::warmup::Adapter;
+use crate::device::Lane;
 use crate::draws::{ChainDraws, FieldDraws};
 use crate::error::{Error, Result};
+use crate::integrate::{HyperMetric, System};
 use std::time::Instant;
 
-/// What a batch recorded, and the audit of its energies if there was one.
+/// What the chains of a model recorded, and the audit of their energies if there was one.
 pub(super) type Record = (Vec<ChainDraws>, Option<EnergyAudit>);
 
-/// A batch on its way.
-pub(super) struct Batch<'a> {
+/// Chains of one model in a batch.
+#[derive(Clone, Copy)]
+pub(super) struct Member<'a> {
     plan: &'a Plan<'a>,
     ids: &'a [u32],
+    /// Which part of the run the model is.
+    pub(super) part: usize,
     progress: &'a dyn Progress,
     keeper: &'a dyn Keeper,
+}
+
+impl<'a> Member<'a> {
+    pub(super) fn new(
+        plan: &'a Plan<'a>,
+        ids: &'a [u32],
+        part: usize,
+        Part { progress, keeper, .. }: &Part<'a>,
+    ) -> Self {
+        Self { plan, ids, part, progress: *progress, keeper: *keeper }
+    }
+}
+
+/// A batch on its way. Its lanes are the chains of its members, one member after the other.
+pub(super) struct Batch<'a> {
+    members: &'a [Member<'a>],
+    settings: &'a Settings,
     kernel: Kernel,
     adapters: Vec<Adapter>,
-    auditor: Auditor,
+    auditors: Vec<Auditor>,
     /// What is recorded; empty during warm-up.
     chains: Vec<ChainDraws>,
     fields: Vec<FieldDraws>,
@@ -30,6 +55,11 @@ pub(super) struct Batch<'a> {
     kept: Instant,
     info: Vec<Info>,
     values: Vec<f64>,
+}
+
+/// Every lane's member and number.
+fn lanes<'a>(members: &'a [Member<'a>]) -> impl Iterator<Item = (&'a Member<'a>, u32)> {
+    members.iter().flat_map(|member| member.ids.iter().map(move |&id| (member, id)))
 }
 
 /// Counts seconds of the present stage, over interruptions too.
@@ -49,76 +79,90 @@ impl Clock {
 }
 
 impl<'a> Batch<'a> {
-    /// Chains at their starts, or where the keeper has them.
-    pub(super) fn new(
-        plan: &'a Plan<'a>,
-        ids: &'a [u32],
-        progress: &'a dyn Progress,
-        keeper: &'a dyn Keeper,
-    ) -> Result<Self> {
-        let state = keeper.recall(ids)?;
-        let settings = plan.settings;
-        if let Some(state) = &state {
-            check_kept(plan, state)?;
-        }
-        let kernel = match &state {
-            None => plan.kernel(ids)?,
-            Some(state) => plan.kernel_at(ids, &state.chains)?,
+    /// Chains at their starts, or where their keepers have them.
+    pub(super) fn new(members: &'a [Member<'a>]) -> Result<Self> {
+        let Some(first) = members.first() else {
+            return Err(Error::Numeric("a batch without chains".into()));
         };
-        let goals = plan.goals();
-        let adapters = (0..ids.len()).map(|b| Adapter::new(b, &goals, plan.model)).collect();
-        let auditor = Auditor::new(plan.model, &plan.mass, &settings.device, settings.draws);
+        let states = recall(members)?;
+        for (member, state) in members.iter().zip(&states) {
+            check_kept(member.plan, state)?;
+        }
+        let kernel = if states.is_empty() { begin(members)? } else { go_on_at(members, &states)? };
+        let adapter = |(b, (member, _)): (usize, (&Member<'_>, u32))| {
+            Adapter::new(b, &member.plan.goals(), member.plan.model)
+        };
+        let ends = members.iter().scan(0, |end, member| {
+            *end += member.ids.len();
+            Some((member, *end))
+        });
+        let auditors =
+            ends.map(|(member, end)| Auditor::new(member.plan, end - member.ids.len()..end));
+        let count = lanes(members).count();
         let mut batch = Self {
-            info: vec![Info::default(); ids.len()],
+            members,
+            settings: first.plan.settings,
+            info: vec![Info::default(); count],
             values: vec![0.0; kernel.system.phi.len()],
-            plan,
-            ids,
-            progress,
-            keeper,
             kernel,
-            adapters,
-            auditor,
+            adapters: lanes(members).enumerate().map(adapter).collect(),
+            auditors: auditors.collect(),
             chains: Vec::new(),
             fields: Vec::new(),
             made: 0,
             clock: Clock::after(0.0),
             kept: Instant::now(),
         };
-        if let Some(state) = state {
-            batch.go_on(state)?;
+        if !states.is_empty() {
+            batch.go_on(states)?;
         }
         Ok(batch)
     }
 
     /// Takes up what was learnt and recorded before.
-    fn go_on(&mut self, state: BatchState) -> Result<()> {
-        self.made = state.transitions;
-        self.clock = Clock::after(state.seconds);
-        self.auditor.go_on(state.audit);
-        for (adapter, state) in self.adapters.iter_mut().zip(state.adapters) {
-            adapter.restore(state);
-        }
-        if !state.records.is_empty() {
-            self.kernel.system.latents.choose(self.plan.field.kept())?;
-            let draws = self.plan.settings.draws as usize;
-            for mut record in state.records {
-                record.make_room(draws);
-                self.fields.push(record.take_field(&self.plan.field));
-                self.chains.push(record);
+    fn go_on(&mut self, states: Vec<BatchState>) -> Result<()> {
+        let mut adapters = self.adapters.iter_mut();
+        let mut records = Vec::new();
+        let mut chains = Vec::new();
+        for ((member, auditor), state) in self.members.iter().zip(&mut self.auditors).zip(states) {
+            self.made = state.transitions;
+            self.clock = Clock::after(state.seconds);
+            auditor.go_on(state.audit);
+            for (adapter, state) in adapters.by_ref().take(member.ids.len()).zip(state.adapters) {
+                adapter.restore(state);
             }
+            records.extend(state.records.into_iter().map(|record| (member, record)));
+            chains.extend(state.chains);
         }
-        for (b, chain) in state.chains.iter().enumerate() {
+        if !records.is_empty() {
+            self.choose()?;
+        }
+        for (member, mut record) in records {
+            record.make_room(self.settings.draws as usize);
+            self.fields.push(record.take_field(&member.plan.field));
+            self.chains.push(record);
+        }
+        for (b, chain) in chains.iter().enumerate() {
             self.kernel.restore(b, chain)?;
         }
         self.kernel.system.latents.status()?;
-        self.ids.iter().for_each(|&id| self.progress.resumed(id, self.made));
+        for (member, id) in lanes(self.members) {
+            member.progress.resumed(id, self.made);
+        }
         Ok(())
     }
 
+    /// Names the sites whose draws are kept.
+    fn choose(&mut self) -> Result<()> {
+        let kept: Vec<&[usize]> =
+            lanes(self.members).map(|(member, _)| member.plan.field.kept()).collect();
+        self.kernel.system.latents.choose(&kept)
+    }
+
     /// Makes all transitions that are left.
-    pub(super) fn run(mut self) -> Result<Record> {
-        let warmup = self.plan.settings.warmup;
-        let last = warmup + self.plan.settings.draws;
+    pub(super) fn run(mut self) -> Result<Vec<Record>> {
+        let warmup = self.settings.warmup;
+        let last = warmup + self.settings.draws;
         while self.made < last {
             if self.made < warmup {
                 self.warm_up()?;
@@ -137,7 +181,7 @@ impl<'a> Batch<'a> {
 
     /// Seconds of computing, shared by the chains of a batch.
     fn share(&self) -> f64 {
-        self.clock.seconds() / self.ids.len() as f64
+        self.clock.seconds() / self.info.len() as f64
     }
 
     fn warm_up(&mut self) -> Result<()> {
@@ -150,7 +194,7 @@ impl<'a> Batch<'a> {
         }
         let ends = self.adapters[0].ends_window(t);
         let before = match ends && looking {
-            true => (0..self.ids.len()).map(|b| kernel.snapshot(b)).collect::<Result<_>>()?,
+            true => (0..self.info.len()).map(|b| kernel.snapshot(b)).collect::<Result<_>>()?,
             false => Vec::new(),
         };
         let mut changed = false;
@@ -162,7 +206,7 @@ impl<'a> Batch<'a> {
         }
         if changed {
             kernel.system.evaluate();
-            keep_finite(self.ids, kernel, &before)?;
+            keep_finite(self.members, kernel, &before)?;
         }
         self.tell(Stage::Warmup);
         Ok(())
@@ -171,9 +215,9 @@ impl<'a> Batch<'a> {
     /// Makes records with room for every draw.
     fn begin_drawing(&mut self) -> Result<()> {
         let warmup_seconds = self.share();
-        let (plan, draws) = (self.plan, self.plan.settings.draws as usize);
-        let hyperparameters = plan.model.hyperparameters().len();
-        for (b, &id) in self.ids.iter().enumerate() {
+        let draws = self.settings.draws as usize;
+        for (b, (Member { plan, .. }, id)) in lanes(self.members).enumerate() {
+            let hyperparameters = plan.model.hyperparameters().len();
             self.chains.push(ChainDraws {
                 step_size: self.kernel.tuning[b].step,
                 warmup_gradients: self.kernel.system.latents.gradients(b),
@@ -185,16 +229,17 @@ impl<'a> Batch<'a> {
             self.fields.push(FieldDraws::new(&plan.field, draws));
         }
         self.clock = Clock::after(0.0);
-        self.kernel.system.latents.choose(plan.field.kept())
+        self.choose()
     }
 
     fn draw(&mut self) -> Result<()> {
-        let draw = self.made - self.plan.settings.warmup;
-        self.auditor.transition(draw, &mut self.kernel, self.made, &mut self.info)?;
+        let draw = self.made - self.settings.warmup;
+        let kernel = &mut self.kernel;
+        Auditor::transition(&mut self.auditors, draw, kernel, self.made, &mut self.info)?;
         self.kernel.system.latents.record(&mut self.fields);
         self.kernel.system.latents.status()?;
         self.tell(Stage::Sampling);
-        let each = self.values.chunks_exact(self.values.len() / self.ids.len());
+        let each = self.values.chunks_exact(self.values.len() / self.info.len());
         for ((draws, info), values) in self.chains.iter_mut().zip(&self.info).zip(each) {
             record(draws, info, values);
         }
@@ -203,63 +248,76 @@ impl<'a> Batch<'a> {
 
     /// Tells of a transition of every chain.
     fn tell(&mut self, stage: Stage) {
-        self.plan.write_values(&self.kernel, &mut self.values);
-        let each = self.values.chunks_exact(self.values.len() / self.ids.len());
-        for ((&id, info), values) in self.ids.iter().zip(&self.info).zip(each) {
-            self.progress.transition(id, stage, info, values);
+        let m = self.values.len() / self.info.len();
+        let each = self.kernel.system.phi.chunks_exact(m).zip(self.values.chunks_exact_mut(m));
+        for (((member, id), info), (phi, values)) in lanes(self.members).zip(&self.info).zip(each) {
+            member.plan.model.hyperparameters().write_values(phi, values);
+            member.progress.transition(id, stage, info, values);
         }
     }
 
     /// Hands the state to the keeper where it is time to, or where a stage ends; stops if it is asked to, unless nothing is left.
     fn keep_if_due(&mut self, turning: bool, more: bool) -> Result<()> {
-        let stopping = more && self.keeper.is_stopping();
-        let due = turning && self.keeper.keeps();
-        if !due && !stopping && !self.keeper.is_due(self.kept.elapsed()) {
+        let any = |asked: fn(&dyn Keeper) -> bool| self.members.iter().any(|m| asked(m.keeper));
+        let (stopping, keeps) = (more && any(|k| k.is_stopping()), any(|k| k.keeps()));
+        let elapsed = self.kept.elapsed();
+        let is_due = self.members.iter().any(|member| member.keeper.is_due(elapsed));
+        if !(turning && keeps) && !stopping && !is_due {
             return Ok(());
         }
-        if self.keeper.keeps() {
-            let state = self.state()?;
-            self.keeper.keep(&state)?;
-            self.take_back(state);
+        if keeps {
+            let states = self.states()?;
+            let mut kept = self.members.iter().zip(&states);
+            kept.try_for_each(|(member, state)| member.keeper.keep(state))?;
+            self.take_back(states);
         }
         self.kept = Instant::now();
         if stopping { Err(Error::Stopped) } else { Ok(()) }
     }
 
-    /// The present state, with the records moved into it.
-    fn state(&mut self) -> Result<BatchState> {
+    /// The present state of each member, with the records moved into it.
+    fn states(&mut self) -> Result<Vec<BatchState>> {
         let latents = &mut self.kernel.system.latents;
         if !self.fields.is_empty() {
             latents.deliver(&mut self.fields);
         }
-        let warming = self.made < self.plan.settings.warmup;
+        let warming = self.made < self.settings.warmup;
         let adapters = if warming { &self.adapters[..] } else { &[] };
-        let chains = (0..self.ids.len()).map(|b| self.kernel.snapshot(b)).collect::<Result<_>>()?;
+        let count = self.info.len();
+        let chains = (0..count).map(|b| self.kernel.snapshot(b)).collect::<Result<Vec<_>>>()?;
         self.kernel.system.latents.status()?;
         let mut records = std::mem::take(&mut self.chains);
         for (record, field) in records.iter_mut().zip(self.fields.drain(..)) {
             record.field = field;
         }
-        Ok(BatchState {
-            ids: self.ids.to_vec(),
-            transitions: self.made,
-            seconds: self.clock.seconds(),
-            chains,
-            adapters: adapters.iter().map(Adapter::state).collect(),
-            records,
-            audit: self.auditor.found(),
-        })
+        let (mut adapters, mut chains) = (adapters.iter(), chains.into_iter());
+        let (mut records, seconds) = (records.into_iter(), self.clock.seconds());
+        let state = |(member, auditor): (&Member<'_>, &Auditor)| {
+            let own = member.ids.len();
+            BatchState {
+                ids: member.ids.to_vec(),
+                transitions: self.made,
+                seconds,
+                chains: chains.by_ref().take(own).collect(),
+                adapters: adapters.by_ref().take(own).map(Adapter::state).collect(),
+                records: records.by_ref().take(own).collect(),
+                audit: auditor.found(),
+            }
+        };
+        Ok(self.members.iter().zip(&self.auditors).map(state).collect())
     }
 
-    /// Takes the records out of a state again.
-    fn take_back(&mut self, state: BatchState) {
-        for mut record in state.records {
-            self.fields.push(record.take_field(&self.plan.field));
-            self.chains.push(record);
+    /// Takes the records out of states again.
+    fn take_back(&mut self, states: Vec<BatchState>) {
+        for (member, state) in self.members.iter().zip(states) {
+            for mut record in state.records {
+                self.fields.push(record.take_field(&member.plan.field));
+                self.chains.push(record);
+            }
         }
     }
 
-    fn finish(mut self) -> Result<Record> {
+    fn finish(mut self) -> Result<Vec<Record>> {
         if self.chains.is_empty() {
             self.begin_drawing()?;
         }
@@ -271,14 +329,82 @@ impl<'a> Batch<'a> {
             draws.seconds = seconds;
             draws.gradients = self.kernel.system.latents.gradients(b) - draws.warmup_gradients;
         }
-        Ok((self.chains, self.auditor.found()))
+        let mut chains = self.chains.into_iter();
+        let each = self.members.iter().zip(&self.auditors);
+        let record = |(member, auditor): (&Member<'_>, &Auditor)| {
+            (chains.by_ref().take(member.ids.len()).collect(), auditor.found())
+        };
+        Ok(each.map(record).collect())
+    }
+}
+
+/// Chains at their starting points.
+fn begin(members: &[Member<'_>]) -> Result<Kernel> {
+    let (mut starts, mut metrics, mut phi) = (Vec::new(), Vec::new(), Vec::new());
+    for (Member { plan, .. }, id) in lanes(members) {
+        let start = start(plan.model, &plan.coordinates, plan.settings.seed, id)?;
+        metrics.push(HyperMetric::diagonal(&start.phi, &vec![0.2; start.phi.len()]));
+        phi.extend(start.phi);
+        starts.push(start.z);
+    }
+    let mut kernel = kernel(members, starts, metrics, phi)?;
+    kernel.system.evaluate();
+    kernel.system.latents.status()?;
+    Ok(kernel)
+}
+
+/// Chains where they were; what else they were tuned to is restored by the caller.
+fn go_on_at(members: &[Member<'_>], states: &[BatchState]) -> Result<Kernel> {
+    let chains = || states.iter().flat_map(|state| &state.chains);
+    let starts = chains().map(|chain| chain.latents.z.clone()).collect();
+    let metrics = chains().map(|chain| chain.metric.clone()).collect();
+    kernel(members, starts, metrics, chains().flat_map(|chain| chain.phi.clone()).collect())
+}
+
+fn kernel(
+    members: &[Member<'_>],
+    starts: Vec<Vec<f64>>,
+    metrics: Vec<HyperMetric>,
+    phi: Vec<f64>,
+) -> Result<Kernel> {
+    let lane = |((member, id), z): ((&Member<'_>, u32), Vec<f64>)| Lane {
+        model: member.plan.model.clone(),
+        id,
+        coordinates: member.plan.coordinates.clone(),
+        z,
+    };
+    // Members of a batch are alike, so that one speaks for all.
+    let plan = members[0].plan;
+    let seed = plan.settings.seed;
+    let own = lanes(members).zip(starts).map(lane).collect();
+    let latents = plan.settings.device.lanes(&plan.mass, seed, own)?;
+    let system = System::new(latents, metrics, phi);
+    let ids = lanes(members).map(|(_, id)| id).collect();
+    Ok(Kernel::new(system, plan.integrator, plan.tuning, seed, ids))
+}
+
+/// Where the members were when all of them had come as far; empty if they have to begin.
+///
+/// A run may have been killed while the states of one moment were being written, some before and some not: then the newer go back
+/// to the one before.
+fn recall(members: &[Member<'_>]) -> Result<Vec<BatchState>> {
+    let mut latest = u32::MAX;
+    loop {
+        let states = members.iter().map(|member| member.keeper.recall(member.ids, latest));
+        let states = states.collect::<Result<Vec<_>>>()?;
+        let made = |state: &Option<BatchState>| state.as_ref().map_or(0, |s| s.transitions);
+        let (least, most) = (states.iter().map(made).min(), states.iter().map(made).max());
+        if least == most {
+            return Ok(states.into_iter().flatten().collect());
+        }
+        latest = least.unwrap_or(0);
     }
 }
 
 /// A change of coordinates keeps the latents, so the density there is still finite, but for rounding where data are extreme: a
 /// chain to which that happens keeps the coordinates it had.
-fn keep_finite(ids: &[u32], kernel: &mut Kernel, before: &[ChainState]) -> Result<()> {
-    for (b, &id) in ids.iter().enumerate() {
+fn keep_finite(members: &[Member<'_>], kernel: &mut Kernel, before: &[ChainState]) -> Result<()> {
+    for (b, (_, id)) in lanes(members).enumerate() {
         if kernel.system.potential[b].is_finite() {
             continue;
         }

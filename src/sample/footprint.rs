@@ -1,6 +1,6 @@
 //! Estimates, before it begins, how much memory and disk a run takes at most.
 
-use super::run::field_plan_of;
+use super::plan::field_plan_of;
 use super::settings::Settings;
 use crate::model::Model;
 

@@ -6,10 +6,12 @@
 //! smallest is taken whose correlations in the window differ from the plane's by at most 0.001 at any range this chain
 //! makes likely. The pilot has a seed and settings of its own, so that the torus depends on the model alone, not on the run.
 
-use super::run::Plan;
+use super::batch::{Batch, Member};
+use super::plan::Plan;
+use super::run::Part;
 use super::settings::Settings;
 use super::state::{Keeper, Stops};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::structure::{Spectral, Structure};
 use serde::{Deserialize, Serialize};
@@ -69,7 +71,11 @@ fn pilot(model: &Arc<Model>, spectral: &Spectral, keeper: &dyn Keeper) -> Result
     let settings = Settings { chains: 1, warmup: WARMUP, draws: DRAWS, ..Settings::default() };
     // Half a side of margin is enough to see whether the range is short.
     let rough = Arc::new(model.embedded_in(spectral.with_margin(0.5)));
-    let (pilots, _) = Plan::new(&rough, &settings)?.batch(&[PILOT], &(), &Stops(keeper))?;
+    let plan = Plan::new(&rough, &settings)?;
+    let part = Part { model: &rough, progress: &(), keeper: &Stops(keeper) };
+    let members = [Member::new(&plan, &[PILOT], 0, &part)];
+    let records = Batch::new(&members)?.run()?;
+    let [(pilots, _)] = &records[..] else { return Err(Error::Numeric("no pilot".into())) };
     let pilot = &pilots[0];
     let cost = pilot.warmup_gradients + pilot.gradients;
     let longest = likely(&pilot.parameters[1]);

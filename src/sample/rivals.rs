@@ -4,7 +4,8 @@
 //! looks for the typical set, scales are learnt from its draws as in Stan, and informed coordinates from its latents.
 
 use super::information::Share;
-use super::run::{Fit, Progress, Stage, choose_coordinates, choose_mass, field_plan, pool, record};
+use super::plan::{choose_coordinates, choose_mass, field_plan};
+use super::run::{Fit, Progress, Stage, pool, record};
 use super::settings::{CoordinateChoice, MassChoice, Method, Settings};
 use super::start::start;
 use super::step_size::DualAveraging;

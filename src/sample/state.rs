@@ -63,18 +63,15 @@ impl BatchState {
         self.chains.extend(other.chains);
         self.adapters.extend(other.adapters);
         self.records.extend(other.records);
-        self.audit = match (self.audit, other.audit) {
-            (Some(mine), Some(theirs)) => Some(mine.worse(theirs)),
-            (mine, theirs) => mine.or(theirs),
-        };
+        self.audit = EnergyAudit::worst_of(self.audit, other.audit);
     }
 }
 
 /// Keeps states while a run goes on, and gives them back to one that is resumed. Called from any thread; what is not said
 /// otherwise keeps nothing.
 pub trait Keeper: Sync {
-    /// The last state that was kept of the batch of these chains.
-    fn recall(&self, _ids: &[u32]) -> Result<Option<BatchState>> {
+    /// The last state that was kept of the batch of these chains, of those after at most `latest` transitions.
+    fn recall(&self, _ids: &[u32], _latest: u32) -> Result<Option<BatchState>> {
         Ok(None)
     }
 

@@ -134,7 +134,7 @@ fn states_of_chains() {
         let options =
             CheckpointOptions { interval: Duration::MAX, stop: &stop, warn: &|_: &str| {} };
         let archive = Archive::open(&archive_of(&run))?;
-        let outcome = Checkpoints::open(&run, archive, "cpu", options)?.recall(&[0]);
+        let outcome = Checkpoints::open(&run, archive, "cpu", options)?.recall(&[0], u32::MAX);
         fs::write(&path, &whole).unwrap();
         outcome
     };

@@ -9,14 +9,14 @@ use sshmc::integrate::{HyperMetric, Integrator, System};
 use sshmc::sample::{Info, Kernel, Tuning};
 use sshmc::structure::Structure;
 
-fn open() -> Device {
+pub(crate) fn open() -> Device {
     match std::env::var("SSHMC_TEST_ADAPTER") {
         Ok(part) => Device::gpu_named(&part).unwrap(),
         Err(_) => Device::gpu().unwrap_or_else(|e| panic!("these tests need an adapter: {e}")),
     }
 }
 
-fn since(device: &Device, before: Cost) -> Cost {
+pub(crate) fn since(device: &Device, before: Cost) -> Cost {
     let now = device.as_gpu().unwrap().cost();
     Cost {
         dispatches: now.dispatches - before.dispatches,

@@ -46,7 +46,7 @@ fn fields_moments_and_draws_follow_the_accepted_points() {
     let plan = FieldPlan::new(sites, 2, 10, 4 * 2 * 10 * 17);
     let mut on_device = vec![FieldDraws::new(&plan, 10); 2];
     let mut on_host = on_device.clone();
-    gpu.choose(plan.kept()).unwrap();
+    gpu.choose(&[plan.kept(); 2]).unwrap();
     let mut field = vec![0.0; sites];
     let mut before = [vec![0.0; sites], vec![0.0; sites]];
     for index in 0..6 {

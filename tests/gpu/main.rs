@@ -22,5 +22,6 @@ mod own;
 mod posterior;
 mod resume;
 mod soak;
+mod together;
 mod trajectory;
 mod worlds;

@@ -305,7 +305,7 @@ fn a_field_of_32_has_its_closed_form() {
 #[test]
 #[ignore = "minutes; run with --ignored"]
 fn a_grid_of_32_has_its_closed_form() {
-    exact(32, [39, 18], 1000);
+    exact(32, [39, 18], 3000);
 }
 
 #[test]

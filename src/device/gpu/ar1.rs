@@ -1,4 +1,4 @@
-//! Evaluates autoregressions: recursions as scans of chunks, five dispatches for all chains whatever the length.
+//! Evaluates autoregressions: recursions as scans of chunks, five dispatches for all chains of all series whatever their lengths.
 //!
 //! Everything the potential depends on is computed in two floats: a recursion gathers rounding errors that agree with one another.
 //! With e = z + T's and u = Te the gradient is y = e + T'(g − Ku), because Σ⁻¹u = T⁻ᵀe − Ku. Each recursion is scanned within chunks by
@@ -37,7 +37,8 @@ const SCANS: usize = 4;
 
 /// An autoregression's stages and buffers.
 pub(super) struct Ar1Block {
-    dim: usize,
+    /// Length of each chain's series.
+    lengths: Vec<usize>,
     chains: usize,
     chunks: usize,
     priors: Vec<Ar1Prior>,
@@ -49,32 +50,50 @@ pub(super) struct Ar1Block {
     learn: Bound,
 }
 
+/// A series that chains of the batch belong to.
+pub(super) struct Series {
+    pub(super) length: usize,
+    pub(super) twin: SiteTwin,
+}
+
 impl Ar1Block {
     pub(super) fn new(
         state: &State,
         field: &wgpu::Buffer,
-        twin: &SiteTwin,
+        series: &[Series],
+        whose: Vec<usize>,
         reports_mean: bool,
     ) -> Result<Self> {
         let (gpu, dim, chains) = (&state.gpu, state.dim, state.chains);
         let chunks = dim.div_ceil(CHUNK);
         let prior = gpu.buffer("hyperparameters", (size_of::<Ar1Prior>() * chains) as u64)?;
-        let sites = gpu.buffer_of("data", &twin.data)?;
+        let data: Vec<[f32; 2]> = series.iter().flat_map(|one| one.twin.data.clone()).collect();
+        let sites = gpu.buffer_of("data", &data)?;
         let path = gpu.buffer("paths", PLANES as u64 * state.plane())?;
         let ends = gpu.buffer("ends of chunks", 8 * (SCANS * chains * chunks) as u64)?;
         let sums = gpu.buffer("sums", 8 * (SUMS * chains * chunks) as u64)?;
         let size = Size { dim, stride: state.stride, chains, chunks };
-        let specs = specs(&size, twin.wgsl.clone(), reports_mean);
+        let site = series.first().map_or(Cow::Borrowed(""), |one| one.twin.wgsl.clone());
+        let specs = specs(&size, site, reports_mean);
         let words = 4 * (dim * chains) as u64;
         let bind = |k: usize, buffers: &[&wgpu::Buffer], groups: usize, planes: u64| {
             Bound::new(gpu, &specs[k], buffers, [groups, chains], planes * words)
         };
         let latents = &state.state;
+        let begins: Vec<usize> = series
+            .iter()
+            .scan(0, |next, one| Some(std::mem::replace(next, *next + one.twin.data.len())))
+            .collect();
+        let prior_of = |&k: &usize| Ar1Prior {
+            length: series[k].length as u32,
+            datum: begins[k] as u32,
+            ..Ar1Prior::default()
+        };
         Ok(Self {
-            dim,
+            lengths: whose.iter().map(|&k| series[k].length).collect(),
             chains,
             chunks,
-            priors: vec![Ar1Prior::default(); chains],
+            priors: whose.iter().map(prior_of).collect(),
             processes: vec![(Process::at(0.0, 0.0, 0.0), Process::at(0.0, 0.0, 0.0)); chains],
             stages: [
                 bind(0, &[&prior, &path, &ends, &state.motion, latents], chunks, 8)?,
@@ -106,7 +125,7 @@ impl Block for Ar1Block {
         prior.excess = two_floats((rho - own.rho()) / own.scale);
         prior.scale_ratio = two_floats(process.scale / own.scale);
         prior.first_ratio = two_floats(process.first / own.first);
-        prior.end = if self.dim == 1 { process.lone } else { process.end } as f32;
+        prior.end = if self.lengths[chain] == 1 { process.lone } else { process.end } as f32;
         for (k, power) in prior.powers.iter_mut().enumerate() {
             *power = two_floats(rho.powi(8 << k));
         }
@@ -143,13 +162,14 @@ impl Block for Ar1Block {
 impl Ar1Block {
     /// Reads sums, at the hyperparameters of now.
     fn reader(&self) -> Reader {
-        let (each, steps) = (self.chunks * SUMS, (self.dim - 1) as f64);
+        let (each, lengths) = (self.chunks * SUMS, self.lengths.clone());
         let processes = self.processes.clone();
         let kappas: Vec<f64> = self.priors.iter().map(|p| f64::from(p.kappa)).collect();
         Box::new(move |chain, sums| {
             let own = &sums[chain * each..(chain + 1) * each];
             let s: [f64; SUMS] = std::array::from_fn(|k| total(own.iter().skip(k).step_by(SUMS)));
             let (process, prior) = &processes[chain];
+            let steps = (lengths[chain] - 1) as f64;
             let half_log_det = |p: &Process| steps * p.log_scale + p.log_first;
             Evaluation {
                 potential: s[0] + 0.5 * (s[2] + s[3]) + half_log_det(prior) - half_log_det(process),

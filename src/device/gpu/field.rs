@@ -14,6 +14,7 @@ const HISTORY: usize = 4 << 20;
 /// The field of every chain.
 pub(super) struct Field {
     gpu: Arc<Gpu>,
+    /// Sites of the chain that has most.
     sites: usize,
     chains: usize,
     /// The field of the last evaluated point.
@@ -25,7 +26,9 @@ pub(super) struct Field {
 
 /// Draws at chosen sites.
 struct Kept {
-    count: usize,
+    /// Sites of each chain, and the most of any.
+    counts: Vec<usize>,
+    most: usize,
     /// Draws the history has room for, and those in it.
     room: usize,
     rows: usize,
@@ -54,23 +57,28 @@ impl Field {
         Ok(Self { gpu: gpu.clone(), sites, chains, proposed, moments, report, kept: None })
     }
 
-    /// Begins to keep draws at these sites.
-    pub(super) fn choose(&mut self, motion: &wgpu::Buffer, chosen: &[usize]) -> Result<()> {
-        let row = 4 * chosen.len() * self.chains;
+    /// Begins to keep draws at these sites of each chain.
+    pub(super) fn choose(&mut self, motion: &wgpu::Buffer, chosen: &[&[usize]]) -> Result<()> {
+        let counts: Vec<usize> = chosen.iter().map(|own| own.len()).collect();
+        let most = counts.iter().copied().max().unwrap_or(0);
+        let row = 4 * most * self.chains;
         let room = (HISTORY / row.max(1)).max(1);
         let gpu = &self.gpu;
-        let indices: Vec<u32> = chosen.iter().map(|&site| site as u32).collect();
+        let padded = |own: &&[usize]| -> Vec<u32> {
+            own.iter().map(|&site| site as u32).chain(std::iter::repeat(0)).take(most).collect()
+        };
+        let indices: Vec<u32> = chosen.iter().flat_map(padded).collect();
         let sites = gpu.buffer_of("chosen sites", &indices)?;
         let history = gpu.buffer("draws at chosen sites", (room * row) as u64)?;
         let staging = gpu.staging("draws at chosen sites", (room * row) as u64)?;
         let keep = Bound::new(
             gpu,
-            &keep_spec(self.sites, self.chains, chosen.len()),
+            &keep_spec(self.sites, self.chains, most),
             &[motion, &self.moments, &sites, &history],
-            [chosen.len().div_ceil(WIDE), self.chains],
+            [most.div_ceil(WIDE), self.chains],
             3 * row as u64,
         )?;
-        self.kept = Some(Kept { count: chosen.len(), room, rows: 0, history, staging, keep });
+        self.kept = Some(Kept { counts, most, room, rows: 0, history, staging, keep });
         Ok(())
     }
 
@@ -103,13 +111,14 @@ impl Field {
     pub(super) fn drain(&mut self, mut visit: impl FnMut(usize, &[f32])) {
         let chains = self.chains;
         let Some(kept) = self.kept.as_mut().filter(|kept| kept.rows > 0) else { return };
-        let bytes = 4 * (kept.rows * chains * kept.count) as u64;
+        let bytes = 4 * (kept.rows * chains * kept.most) as u64;
         let mut recording = Recording::default();
         recording.copy(&kept.history, &kept.staging, [0, 0], bytes);
         recording.download(&self.gpu, &[(&kept.staging, bytes)], |bytes| {
             let values: &[f32] = bytemuck::cast_slice(bytes);
-            for (i, draw) in values.chunks_exact(kept.count.max(1)).enumerate() {
-                visit(i % chains, draw);
+            for (i, draw) in values.chunks_exact(kept.most.max(1)).enumerate() {
+                let chain = i % chains;
+                visit(chain, &draw[..kept.counts[chain]]);
             }
         });
         kept.rows = 0;

@@ -56,8 +56,8 @@ pub use adapters::{AdapterSummary, list};
 pub(crate) use adapters::{Wanted, open};
 pub use context::{Cost, Gpu};
 pub use dense::DenseMatrix;
-pub(crate) use latents::GpuLatents;
 pub use latents::MOST_COVARIATES;
+pub(crate) use latents::{GpuLatents, alike};
 
 /// Invocations of a workgroup in stages that need no particular number.
 const WORKGROUP: usize = 64;

@@ -21,7 +21,7 @@ pub(super) struct Motion {
     pub(super) row: u32,
     pub(super) zero: u32,
     pub(super) draw: u32,
-    pub(super) unused: u32,
+    pub(super) length: u32,
 }
 
 /// Twin of `Prior` in `shaders/spectral/prior.wgsl`.
@@ -58,6 +58,9 @@ pub(super) struct Ar1Prior {
     pub(super) end: f32,
     pub(super) coefficient: f32,
     pub(super) zero: u32,
+    pub(super) length: u32,
+    pub(super) datum: u32,
+    pub(super) unused: [u32; 2],
     pub(super) powers: [[f32; 2]; 24],
 }
 

@@ -24,7 +24,8 @@ struct Request {
 /// Requests in the order they were made, and memory for their answers, which is used again.
 pub(super) struct Requests {
     gpu: Arc<Gpu>,
-    model: Arc<Model>,
+    /// The model of each chain.
+    models: Vec<Arc<Model>>,
     made: Vec<Request>,
     staging: Vec<(wgpu::Buffer, u64)>,
 }
@@ -39,8 +40,8 @@ pub(super) struct Plan<'a> {
 }
 
 impl Requests {
-    pub(super) fn new(gpu: &Arc<Gpu>, model: &Arc<Model>) -> Self {
-        Self { gpu: gpu.clone(), model: model.clone(), made: Vec::new(), staging: Vec::new() }
+    pub(super) fn new(gpu: &Arc<Gpu>, models: Vec<Arc<Model>>) -> Self {
+        Self { gpu: gpu.clone(), models, made: Vec::new(), staging: Vec::new() }
     }
 
     /// Has a plan run, without waiting.
@@ -88,9 +89,9 @@ impl Requests {
         let buffers: Vec<(&wgpu::Buffer, u64)> =
             self.made.iter().map(|r| (&self.staging[r.staging].0, r.bytes)).collect();
         let mut index = 0;
-        let (made, model) = (&self.made, &self.model);
+        let (made, models) = (&self.made, &self.models);
         Recording::default().download(&self.gpu, &buffers, |bytes| {
-            answer(model, &made[index], bytemuck::cast_slice(bytes), visit);
+            answer(models, &made[index], bytemuck::cast_slice(bytes), visit);
             index += 1;
         });
         self.made.clear();
@@ -98,14 +99,19 @@ impl Requests {
 }
 
 /// Turns the sums of a request into energies and gradients.
-fn answer(model: &Model, request: &Request, sums: &[[f32; 2]], visit: &mut dyn FnMut(Reading<'_>)) {
+fn answer(
+    models: &[Arc<Model>],
+    request: &Request,
+    sums: &[[f32; 2]],
+    visit: &mut dyn FnMut(Reading<'_>),
+) {
     let chains = request.inside.len();
     let m = request.phi.len() / chains;
     let mut energy = vec![f64::INFINITY; chains];
     let mut by_phi = vec![0.0; request.phi.len()];
     let (mut w, mut dw) = (vec![0.0; m], vec![0.0; m]);
     for b in (0..chains).filter(|&b| request.inside[b]) {
-        let own = b * m..(b + 1) * m;
+        let (model, own) = (&models[b], b * m..(b + 1) * m);
         let Evaluation { potential, by_w, by_coefficient, by_effects } = (request.reader)(b, sums);
         let phi = &request.phi[own.clone()];
         model.hyperparameters().working(phi, &mut w, &mut dw);

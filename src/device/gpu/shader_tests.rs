@@ -79,14 +79,14 @@ macro_rules! twin {
 fn structs_are_laid_out_like_their_twins() {
     let stage = specs().into_iter().find(|s| s.name == "synthesise").unwrap().source();
     let motion = twin!(Motion: kick, reference, half, sine, sign, moving, accepted, chain, transition, seed_low,
-        seed_high, weight, row, zero, draw, unused);
+        seed_high, weight, row, zero, draw, length);
     assert_eq!(layout(&stage, "Motion"), motion);
     let prior = twin!(SpectralPrior: variance, position, slot, white, kappa, first, mean,
         steepness, mean_first, zero, unused, effects);
     assert_eq!(layout(&stage, "Prior"), prior);
     let series = specs().into_iter().find(|s| s.name == "shift").unwrap().source();
     let prior = twin!(Ar1Prior: rho, scale, first, excess, scale_ratio, first_ratio, pull, mean, kappa, end,
-        coefficient, zero, powers);
+        coefficient, zero, length, datum, unused, powers);
     assert_eq!(layout(&series, "Prior"), prior);
     let multiply = dense::specs()[0].source();
     assert_eq!(layout(&multiply, "Slab"), twin!(Slab: first, rows, zero, unused));

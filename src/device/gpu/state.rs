@@ -25,6 +25,7 @@ pub(super) enum Plane {
 pub(super) struct State {
     pub(super) gpu: Arc<Gpu>,
     pub(super) chains: usize,
+    /// Latents of the chain that has most.
     pub(super) dim: usize,
     /// Numbers between one chain's latents and the next's.
     pub(super) stride: usize,
@@ -223,6 +224,8 @@ fn spec(
             ("WG", if name == "settle" { WIDE } else { WORKGROUP }.into()),
             ("CELLS", WORKGROUP.into()),
             ("DIM", dim.into()),
+            ("SHARE", SHARE.into()),
+            ("MOST_GROUPS", MOST_GROUPS.into()),
             ("STRIDE", stride.into()),
             ("CHAINS", chains.into()),
         ],

@@ -9,7 +9,7 @@ pub use block::MOST_COVARIATES;
 pub(super) use block::{Block, Evaluation, Mean, Reader};
 
 use super::Gpu;
-use super::ar1::Ar1Block;
+use super::ar1::{Ar1Block, Series};
 use super::field::Field;
 use super::params::Motion;
 use super::recording::Recording;
@@ -17,16 +17,17 @@ use super::requests::Requests;
 use super::spectral::SpectralBlock;
 use super::state::{Plane, State};
 use crate::coordinates::Coordinates;
-use crate::error::Result;
+use crate::device::Lane;
+use crate::error::{Error, Result};
 use crate::hamiltonian::{MassKind, Target};
 use crate::model::Model;
 use crate::structure::{Information, Structure};
 use std::sync::Arc;
-use support::{structure_unsupported, supported};
+pub(crate) use support::alike;
+use support::{batch_unsupported, structure_unsupported, supported};
 
 /// Latents of a batch of chains on a GPU.
 pub(crate) struct GpuLatents {
-    model: Arc<Model>,
     mass: MassKind,
     state: State,
     field: Field,
@@ -46,6 +47,7 @@ pub(crate) struct GpuLatents {
 
 /// What the host knows of a chain.
 struct Chain {
+    model: Arc<Model>,
     coordinates: Coordinates,
     gradients: u64,
     /// The mean it was last aimed at.
@@ -57,41 +59,25 @@ struct Chain {
 }
 
 impl GpuLatents {
-    /// Latents of `chains` (their ids and starting z), all in the same coordinates and mass.
+    /// Latents of chains in the same mass, of one model or of several series.
     pub(crate) fn new(
         gpu: &Arc<Gpu>,
-        model: &Arc<Model>,
-        coordinates: &Coordinates,
         mass: &MassKind,
         seed: u64,
-        chains: Vec<(u32, Vec<f64>)>,
+        lanes: Vec<Lane>,
     ) -> Result<Self> {
-        let twin = supported(model, coordinates, mass)?;
-        let structure = model.structure();
-        let state = State::new(gpu, structure.dim(), chains.len())?;
-        let field = Field::new(gpu, &state.motion, structure.sites(), chains.len())?;
-        let centred = *coordinates == Coordinates::Centred;
-        let block: Box<dyn Block> = match structure {
-            Structure::Spectral(spectral) => Box::new(SpectralBlock::new(
-                &state,
-                &field.proposed,
-                spectral,
-                model,
-                &twin,
-                centred,
-            )?),
-            Structure::Ar1(_) => {
-                let reports_mean = model.reports_mean();
-                Box::new(Ar1Block::new(&state, &field.proposed, &twin, reports_mean)?)
-            }
-            _ => return Err(structure_unsupported(structure).into()),
+        let models: Vec<Arc<Model>> = lanes.iter().map(|lane| lane.model.clone()).collect();
+        let most = |size: fn(&Structure) -> usize| {
+            models.iter().map(|model| size(model.structure())).max().unwrap_or(0)
         };
-        let motion = chains.iter().map(|(id, _)| still(seed, *id)).collect();
-        let m = model.hyperparameters().len();
+        let state = State::new(gpu, most(Structure::dim), lanes.len())?;
+        let field = Field::new(gpu, &state.motion, most(Structure::sites), lanes.len())?;
+        let block = block(&state, &field, mass, &lanes)?;
+        let motion = lanes.iter().map(|lane| still(seed, lane)).collect();
+        let m = models.first().map_or(0, |model| model.hyperparameters().len());
         let mut latents = Self {
-            model: model.clone(),
             mass: mass.clone(),
-            requests: Requests::new(gpu, model),
+            requests: Requests::new(gpu, models),
             state,
             field,
             block,
@@ -99,13 +85,14 @@ impl GpuLatents {
             flowing: false,
             draws: 0,
             observed: 0,
-            observed_means: vec![Mean::default(); chains.len()],
+            observed_means: vec![Mean::default(); lanes.len()],
             w: vec![0.0; m],
             dw: vec![0.0; m],
-            chains: Vec::with_capacity(chains.len()),
+            chains: Vec::with_capacity(lanes.len()),
         };
-        for (b, (_, z)) in chains.iter().enumerate() {
+        for (b, Lane { model, coordinates, z, .. }) in lanes.into_iter().enumerate() {
             latents.chains.push(Chain {
+                model,
                 coordinates: coordinates.clone(),
                 gradients: 0,
                 mean: Mean::default(),
@@ -113,21 +100,21 @@ impl GpuLatents {
                 phi: vec![0.0; m],
                 saved_phi: vec![0.0; m],
             });
-            latents.state.write(Plane::Z, b, z);
-            latents.adopt(b, coordinates);
+            latents.state.write(Plane::Z, b, &z);
+            latents.adopt(b, &coordinates);
         }
         Ok(latents)
     }
 
     /// Sends a chain's coordinates to the device, rounded as it will use them, and remembers them.
     fn adopt(&mut self, chain: usize, coordinates: &Coordinates) {
-        let n = self.state.dim;
+        let structure = self.chains[chain].model.structure();
+        let (n, grid) = (structure.dim(), matches!(structure, Structure::Spectral(_)));
         let Coordinates::Informed { information, shift } = coordinates else { return };
         let kappa = match information {
             Information::Scalar(kappa) => *kappa as f32,
             Information::Blocks(_) => 0.0,
         };
-        let grid = matches!(self.model.structure(), Structure::Spectral(_));
         let rounded = shift.as_ref().map(|exact| {
             let mut q: Vec<f64> = exact.iter().map(|&q| f64::from(q as f32)).collect();
             if grid && !q.is_empty() {
@@ -151,13 +138,14 @@ impl GpuLatents {
     /// Moves every chain's hyperparameters; says which are inside the model.
     fn aim(&mut self, phi: &[f64]) -> Vec<bool> {
         let m = self.w.len();
-        let p = self.model.structure().parameters();
         let mut inside = Vec::with_capacity(self.chains.len());
         for b in 0..self.chains.len() {
             let own = &phi[b * m..(b + 1) * m];
             self.chains[b].phi.copy_from_slice(own);
-            self.model.hyperparameters().working(own, &mut self.w, &mut self.dw);
-            let mean = Mean::new(&self.model, &self.w);
+            let model = &self.chains[b].model;
+            let p = model.structure().parameters();
+            model.hyperparameters().working(own, &mut self.w, &mut self.dw);
+            let mean = Mean::new(model, &self.w);
             self.chains[b].mean = mean;
             inside.push(self.block.aim(&self.state.gpu, b, &self.w[..p], &mean));
         }
@@ -206,8 +194,9 @@ impl GpuLatents {
     /// The point of a chain, evaluated in f64 on the host.
     fn on_host(&self, chain: usize) -> Result<(Target, Vec<f64>, Vec<f64>)> {
         let own = &self.chains[chain];
-        let mut target = Target::new(self.model.clone(), &own.coordinates)?;
-        let (mut z, mut by_phi) = (vec![0.0; self.state.dim], vec![0.0; own.phi.len()]);
+        let mut target = Target::new(own.model.clone(), &own.coordinates)?;
+        let dim = own.model.structure().dim();
+        let (mut z, mut by_phi) = (vec![0.0; dim], vec![0.0; own.phi.len()]);
         self.state.read(Plane::Z, chain, &mut z);
         let mut by_z = z.clone();
         target.evaluate(&z, &own.phi, &mut by_z, &mut by_phi);
@@ -215,11 +204,44 @@ impl GpuLatents {
     }
 }
 
+/// The stages of the prior that all chains share.
+fn block(state: &State, field: &Field, mass: &MassKind, lanes: &[Lane]) -> Result<Box<dyn Block>> {
+    let mut series: Vec<Series> = Vec::new();
+    let mut whose = Vec::with_capacity(lanes.len());
+    for (b, lane) in lanes.iter().enumerate() {
+        if b == 0 || !Arc::ptr_eq(&lane.model, &lanes[b - 1].model) {
+            let twin = supported(&lane.model, &lane.coordinates, mass)?;
+            series.push(Series { length: lane.model.structure().dim(), twin });
+        }
+        whose.push(series.len() - 1);
+    }
+    let first = lanes.first().map(|lane| &lane.model);
+    let (Some(model), Some(Series { twin, .. })) = (first, series.first()) else {
+        return Err(Error::Numeric("a batch without chains".into()));
+    };
+    if series.len() > 1 && !lanes.iter().all(|lane| alike(model, &lane.model)) {
+        return Err(batch_unsupported().into());
+    }
+    Ok(match model.structure() {
+        Structure::Spectral(spectral) => {
+            let centred = lanes[0].coordinates == Coordinates::Centred;
+            let field = &field.proposed;
+            Box::new(SpectralBlock::new(state, field, spectral, model, twin, centred)?)
+        }
+        Structure::Ar1(_) => {
+            let reports_mean = model.reports_mean();
+            Box::new(Ar1Block::new(state, &field.proposed, &series, whose, reports_mean)?)
+        }
+        structure => return Err(structure_unsupported(structure).into()),
+    })
+}
+
 /// A chain that stands still.
-fn still(seed: u64, id: u32) -> Motion {
+fn still(seed: u64, lane: &Lane) -> Motion {
     Motion {
         sign: 1.0,
-        chain: id,
+        chain: lane.id,
+        length: lane.model.structure().dim() as u32,
         seed_low: seed as u32,
         seed_high: (seed >> 32) as u32,
         ..Motion::default()

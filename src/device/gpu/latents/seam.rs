@@ -140,7 +140,7 @@ impl Latents for GpuLatents {
     }
 
     fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &[f64]) -> Result<()> {
-        supported(&self.model, coordinates, &self.mass)?;
+        supported(&self.chains[chain].model, coordinates, &self.mass)?;
         self.chains[chain].phi.copy_from_slice(phi);
         let (mut target, mut z, _) = self.on_host(chain)?;
         self.adopt(chain, coordinates);
@@ -194,8 +194,9 @@ impl Latents for GpuLatents {
         self.state.means(chain, x, g);
         let mut squares = vec![0.0; eta.len()];
         self.field.moments(chain, eta, &mut squares);
-        if !self.model.reports_mean() {
-            self.observed_means[chain].add_to(&self.model, eta);
+        let model = &self.chains[chain].model;
+        if !model.reports_mean() {
+            self.observed_means[chain].add_to(model, eta);
         }
     }
 
@@ -203,7 +204,7 @@ impl Latents for GpuLatents {
         self.observed = 0;
     }
 
-    fn choose(&mut self, sites: &[usize]) -> Result<()> {
+    fn choose(&mut self, sites: &[&[usize]]) -> Result<()> {
         self.draws = 0;
         self.field.choose(&self.state.motion, sites)
     }
@@ -235,9 +236,9 @@ impl Latents for GpuLatents {
 
     fn finish(&mut self, draws: &mut [FieldDraws]) {
         self.field.drain(|chain, values| draws[chain].keep(values));
-        let sites = self.model.structure().sites();
-        let (mut mean, mut squares) = (vec![0.0; sites], vec![0.0; sites]);
         for (b, draws) in draws.iter_mut().enumerate() {
+            let sites = self.chains[b].model.structure().sites();
+            let (mut mean, mut squares) = (vec![0.0; sites], vec![0.0; sites]);
             self.field.moments(b, &mut mean, &mut squares);
             draws.set_moments(self.draws, &mean, &squares);
         }

@@ -10,7 +10,8 @@ impl GpuLatents {
     pub(super) fn state_of(&mut self, chain: usize) -> Result<LatentState> {
         self.flush();
         self.report_fresh();
-        let (n, sites) = (self.state.dim, self.model.structure().sites());
+        let structure = self.chains[chain].model.structure();
+        let (n, sites) = (structure.dim(), structure.sites());
         let latents = || vec![0.0; n];
         let (mut z, mut by_z, mut x, mut g) = (latents(), latents(), latents(), latents());
         let fields = || vec![0.0; sites];

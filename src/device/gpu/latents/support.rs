@@ -22,6 +22,25 @@ pub(super) fn structure_unsupported(structure: &Structure) -> DeviceError {
     }
 }
 
+/// Whether two models can share a batch: series, of any lengths, whose data are met by the same code.
+pub(crate) fn alike(a: &Model, b: &Model) -> bool {
+    let series = |model: &Model| matches!(model.structure(), Structure::Ar1(_));
+    let code = |model: &Model| model.likelihood().twin().map(|twin| twin.wgsl);
+    series(a)
+        && series(b)
+        && a.hyperparameters().len() == b.hyperparameters().len()
+        && a.reports_mean() == b.reports_mean()
+        && code(a) == code(b)
+}
+
+pub(super) fn batch_unsupported() -> DeviceError {
+    DeviceError::Unsupported {
+        what: "a batch of different models".into(),
+        why: "only series with the same likelihood share stages there".into(),
+        remedy: "fit them one after another".into(),
+    }
+}
+
 /// Whether a model can run on a GPU in these coordinates, and its likelihood there.
 pub(super) fn supported(
     model: &Model,

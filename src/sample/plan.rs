@@ -1,0 +1,159 @@
+//! Decides what all chains of a model share: coordinates, mass, integrator, tuning to start from, and what is recorded.
+
+use super::information::{Share, information};
+use super::settings::{CoordinateChoice, MassChoice, Settings};
+use super::transition::Tuning;
+use super::warmup::Goals;
+use crate::coordinates::Coordinates;
+use crate::draws::FieldPlan;
+use crate::error::{Error, Result};
+use crate::hamiltonian::{LatentMass, MassKind};
+use crate::integrate::Integrator;
+use crate::model::Model;
+use crate::structure::{Information, Sides, Structure};
+use std::sync::Arc;
+
+/// What all chains of a model share.
+pub(super) struct Plan<'a> {
+    pub(super) model: &'a Arc<Model>,
+    pub(super) settings: &'a Settings,
+    pub(super) coordinates: Coordinates,
+    pub(super) mass: MassKind,
+    pub(super) integrator: Integrator,
+    pub(super) tuning: Tuning,
+    /// Share of the information that coordinates learn; none if they are fixed.
+    learn: Option<Share>,
+    pub(super) field: FieldPlan,
+    pub(super) name: &'static str,
+}
+
+impl<'a> Plan<'a> {
+    pub(super) fn new(model: &'a Arc<Model>, settings: &'a Settings) -> Result<Self> {
+        let (coordinates, learn) = choose_coordinates(model, settings);
+        let mass = choose_mass(model, settings, &coordinates);
+        let constant = LatentMass::new(model.structure(), &mass, &coordinates)?.is_identity();
+        let centred = coordinates == Coordinates::Centred;
+        let integrator = settings.integrator_for(centred, constant);
+        if let Integrator::Joint(_) = integrator
+            && !constant
+        {
+            return Err(Error::input(
+                "integrator",
+                "ABLA, because the latents' mass depends on the hyperparameters",
+                "the joint leapfrog",
+                "choose the identity mass or ABLA",
+            ));
+        }
+        let grid = is_grid(model);
+        let tuning = Tuning {
+            step: 0.1,
+            ratio: settings.hyper_speed.unwrap_or(if grid { GRID_SPEED } else { 1.0 }),
+            path: settings.path.unwrap_or(if grid { GRID_PATH } else { PATH }),
+            jitter: settings.jitter,
+            careful: 0.0,
+            most_steps: settings.most_steps,
+            steps: settings.steps,
+        };
+        let field = field_plan(model, settings);
+        let name = if learn.is_some() { "informed" } else { coordinates.name() };
+        Ok(Self { model, settings, coordinates, mass, integrator, tuning, learn, field, name })
+    }
+
+    /// What warm-up is to reach.
+    pub(super) fn goals(&self) -> Goals {
+        Goals {
+            warmup: self.settings.warmup,
+            start: self.tuning,
+            acceptance: self.settings.acceptance,
+            blocks: matches!(self.integrator, Integrator::Abla { .. }),
+            share: self.learn,
+            tilt: self.settings.tilt,
+        }
+    }
+}
+
+/// Mean trajectory length: a little over a quarter turn of the standardised posterior, so that successive draws lie on opposite
+/// sides of the mean more often than not, yet squares are forgotten too.
+const PATH: f64 = 2.0;
+/// The same for fields on a grid, whose data-rich cells turn faster than the rest.
+const GRID_PATH: f64 = 1.6;
+/// On a grid the hyperparameters are tied to many latents and profit from moving faster than those.
+const GRID_SPEED: f64 = 1.5;
+
+/// Memory for field draws unless the user says how much.
+const FIELD_MEMORY: usize = 256 << 20;
+/// Sites whose draws leave a GPU unless the user asks for more: enough to diagnose the field by.
+const GPU_SITES: usize = 1024;
+
+/// What a run records of the field.
+pub fn field_plan(model: &Model, settings: &Settings) -> FieldPlan {
+    field_plan_of(model.structure().sites(), settings)
+}
+
+/// The same of a field with so many sites.
+pub(super) fn field_plan_of(sites: usize, settings: &Settings) -> FieldPlan {
+    let (chains, draws) = settings.planned.unwrap_or((settings.chains, settings.draws));
+    let (chains, draws) = (chains as usize, draws as usize);
+    let plan = FieldPlan::new(sites, chains, draws, field_memory(settings, chains * draws));
+    match &settings.exceed {
+        Some(levels) => plan.with_exponential(levels),
+        None => plan,
+    }
+}
+
+fn field_memory(settings: &Settings, draws: usize) -> usize {
+    let few = 4 * GPU_SITES * draws;
+    let own = if settings.device.is_gpu() { FIELD_MEMORY.min(few) } else { FIELD_MEMORY };
+    settings.field_memory.unwrap_or(own)
+}
+
+/// A smaller torus of any sides would not do for a GPU.
+pub(super) fn may_shrink(model: &Model, settings: &Settings) -> bool {
+    match model.structure() {
+        Structure::Spectral(field) => {
+            !settings.device.is_gpu() || field.sides() == Sides::PowersOfTwo
+        }
+        _ => true,
+    }
+}
+
+fn is_grid(model: &Model) -> bool {
+    matches!(model.structure(), Structure::Spectral(_))
+}
+
+/// The coordinates to start in, and the share of information to learn if they are to be learnt.
+pub(super) fn choose_coordinates(
+    model: &Model,
+    settings: &Settings,
+) -> (Coordinates, Option<Share>) {
+    let share = settings.information_share.map_or(Share::Chosen, Share::Fixed);
+    match settings.coordinates {
+        CoordinateChoice::Centred => (Coordinates::Centred, None),
+        CoordinateChoice::Whitened => (Coordinates::whitened(), None),
+        CoordinateChoice::Informed | CoordinateChoice::Auto => {
+            let information = information(model, &model.start_predictor(), &model.start(), share);
+            let shift = model.start_mean().map(|mean| Arc::new(information.times(&mean)));
+            (Coordinates::Informed { information, shift }, Some(share))
+        }
+    }
+}
+
+pub(super) fn choose_mass(
+    model: &Model,
+    settings: &Settings,
+    coordinates: &Coordinates,
+) -> MassKind {
+    match (settings.mass, coordinates) {
+        (MassChoice::Identity, _) => MassKind::Identity,
+        (MassChoice::Auto, Coordinates::Informed { .. }) => MassKind::Identity,
+        (MassChoice::Auto, Coordinates::Centred) | (MassChoice::Prior, _) => {
+            MassKind::Precision(Information::NONE)
+        }
+        (MassChoice::PriorPlusInformation, _) => MassKind::Precision(information(
+            model,
+            &model.start_predictor(),
+            &model.start(),
+            Share::Fixed(1.0),
+        )),
+    }
+}

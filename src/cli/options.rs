@@ -132,7 +132,7 @@ impl Origin {
 }
 
 /// The device a fit runs on, and a sentence about it if it was not named.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Chosen {
     pub(crate) device: Device,
     pub(crate) notice: Option<String>,

@@ -15,6 +15,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Fewest draws of a chain before R-hat says anything.
 const FEWEST: usize = 20;
 
+const TEMPLATE: &str = "{percent:>3} % [{bar:24}] {eta:>4} left, {wide_msg}";
+
 /// A progress bar on a terminal.
 #[derive(Debug)]
 pub(crate) struct Bar {
@@ -42,8 +44,7 @@ impl Bar {
         }
         let transitions = u64::from(settings.warmup) + u64::from(settings.draws);
         let bar = ProgressBar::new(u64::from(settings.chains) * transitions);
-        let template = "{percent:>3} % [{bar:24}] {eta:>4} left, {wide_msg}";
-        if let Ok(style) = ProgressStyle::with_template(template) {
+        if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
             bar.set_style(style.progress_chars("=> "));
         }
         bar.set_message("warming up");
@@ -51,9 +52,10 @@ impl Bar {
         let state = Mutex::new(State::new(names, settings.chains as usize));
         Some(Self { bar, state, first: settings.first_chain })
     }
+}
 
-    /// Takes the bar away.
-    pub(crate) fn close(&self) {
+impl Drop for Bar {
+    fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }
@@ -72,6 +74,50 @@ impl Progress for Bar {
                 self.bar.set_message(state.message());
             }
         }
+        self.bar.inc(1);
+    }
+}
+
+/// Counts the transitions of many fits on a terminal.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    bar: ProgressBar,
+}
+
+impl Tally {
+    /// A bar over so many transitions, hidden if standard error is no terminal or the user asked for silence.
+    pub(crate) fn open(transitions: u64, quiet: bool) -> Self {
+        let hidden = quiet || !std::io::stderr().is_terminal();
+        let bar = if hidden { ProgressBar::hidden() } else { ProgressBar::new(transitions) };
+        if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Self { bar }
+    }
+
+    /// Counts transitions that were made before.
+    pub(crate) fn skip(&self, transitions: u64) {
+        self.bar.inc(transitions);
+    }
+
+    /// Says what is being done.
+    pub(crate) fn say(&self, text: String) {
+        self.bar.set_message(text);
+    }
+}
+
+impl Drop for Tally {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Progress for Tally {
+    fn resumed(&self, _: u32, transitions: u32) {
+        self.bar.inc(u64::from(transitions));
+    }
+
+    fn transition(&self, _: u32, _: Stage, _: &Info, _: &[f64]) {
         self.bar.inc(1);
     }
 }

@@ -262,7 +262,7 @@ impl<'a> Batch<'a> {
         let (stopping, keeps) = (more && any(|k| k.is_stopping()), any(|k| k.keeps()));
         let elapsed = self.kept.elapsed();
         let is_due = self.members.iter().any(|member| member.keeper.is_due(elapsed));
-        if !(turning && keeps) && !stopping && !is_due {
+        if !(stopping || is_due || turning && keeps) {
             return Ok(());
         }
         if keeps {

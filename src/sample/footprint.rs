@@ -32,6 +32,24 @@ impl Footprint {
         Self::of_size(size, settings)
     }
 
+    /// Of runs that go on at the same time.
+    pub fn together(runs: impl IntoIterator<Item = Self>) -> Self {
+        let start = Self { memory: BASE, disk: 0 };
+        runs.into_iter().fold(start, |all, run| Self {
+            memory: all.memory + (run.memory - BASE),
+            disk: all.disk + run.disk,
+        })
+    }
+
+    /// Of runs that are made one after the other.
+    pub fn in_turn(runs: impl IntoIterator<Item = Self>) -> Self {
+        let start = Self { memory: BASE, disk: 0 };
+        runs.into_iter().fold(start, |all, run| Self {
+            memory: all.memory.max(run.memory),
+            disk: all.disk + run.disk,
+        })
+    }
+
     /// Of a run with so many latents, sites and hyperparameters.
     pub fn of_size([latents, sites, hyperparameters]: [usize; 3], settings: &Settings) -> Self {
         let plan = field_plan_of(sites, settings);
@@ -68,6 +86,10 @@ mod tests {
         ] {
             assert!(other.memory > small.memory && other.disk >= small.disk, "{other:?}");
         }
+        let both = Footprint::together([small, small]);
+        assert_eq!((both.memory, both.disk), (2 * small.memory - BASE, 2 * small.disk));
+        let turns = Footprint::in_turn([small, both]);
+        assert_eq!((turns.memory, turns.disk), (both.memory, 3 * small.disk));
         let long = Settings { draws: 100_000, field_memory: Some(1 << 20), ..base };
         let bounded = Footprint::of_size([100, 50, 3], &long);
         assert!(bounded.disk < (8 << 20) + (3 << 20) + 4 * 8 * 2 * 100_000 * 8, "{bounded:?}");

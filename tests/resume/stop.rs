@@ -96,34 +96,71 @@ fn a_run_has_its_own_copy_of_the_input_and_no_second_process() {
     assert_same(here, "run", &whole);
 }
 
-#[test]
-fn several_series_are_resumed_as_one() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
-    let mut text = String::from("a,b,c\n");
-    for k in 0..60u32 {
-        let wave = |step: f64| ((f64::from(k) * step).fract() - 0.5) * 0.04;
-        text += &format!("{},{},{}\n", wave(0.7548), wave(0.5698), wave(0.3247));
+/// Three series of different lengths.
+fn write_series(here: &Path) {
+    let mut text = String::from("name,y\n");
+    for (name, length, step) in [("a", 60, 0.7548), ("b", 45, 0.5698), ("c", 53, 0.3247)] {
+        for k in 0..length {
+            text += &format!("{name},{}\n", ((f64::from(k) * step).fract() - 0.5) * 0.04);
+        }
     }
     fs::write(here.join("returns.csv"), text).unwrap();
-    let fit = "fit sv --returns returns.csv --column a --column b --column c --chains 1 --warmup 100 --draws 3000 \
-               --threads 1 --checkpoint-interval 0.01 --quiet --out";
+}
+
+const SERIES: [&str; 3] = ["a", "b", "c"];
+
+/// Stops a fit of several series when `begun` says so, and lets it go on.
+fn stop_and_go_on(here: &Path, fit: &str, begun: impl Fn(&[bool], &[bool]) -> bool) {
     succeed(here, &format!("{fit} whole"));
     let child = sshmc(here, &format!("{fit} run")).spawn().unwrap();
-    // One series has ended, another has begun.
-    let done = |name: &str| here.join("run.partial").join(name).join("summary.json").exists();
-    let begun =
-        |name: &str| here.join(format!("run.partial/{name}.partial/state/chain-0")).exists();
-    while !(["a", "b", "c"].iter().any(|n| done(n)) && ["a", "b", "c"].iter().any(|n| begun(n))) {
+    let ended = |name: &str| here.join("run.partial").join(name).join("summary.json").exists();
+    let kept = |name: &str| here.join(format!("run.partial/{name}.partial/state/chain-0")).exists();
+    while !begun(&SERIES.map(ended), &SERIES.map(kept)) {
         assert!(!here.join("run").exists(), "it ended before it could be stopped");
         std::thread::yield_now();
     }
     assert_eq!(signal(child, "TERM").status.code(), Some(3));
     assert!(!here.join("run").exists());
     succeed(here, "resume run --quiet");
-    for series in ["a", "b", "c"] {
+    for series in SERIES {
         assert_same(&here.join("run"), series, &bits(&here.join("whole").join(series)));
     }
     let table = |name: &str| fs::read(here.join(name).join("series.csv")).unwrap();
     assert_eq!(table("run"), table("whole"));
+}
+
+#[test]
+fn several_series_are_resumed_as_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write_series(here);
+    let fit = "fit sv --returns returns.csv --by name --chains 1 --warmup 100 --draws 3000 --threads 1 \
+               --checkpoint-interval 0.01 --quiet --out";
+    let any = |flags: &[bool]| flags.contains(&true);
+    // One series has ended, another has begun.
+    stop_and_go_on(here, fit, |ended, kept| any(ended) && any(kept));
+}
+
+#[test]
+fn several_series_on_a_gpu_are_fitted_together_and_resumed_as_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write_series(here);
+    let adapter = std::env::var("SSHMC_TEST_ADAPTER").unwrap_or_else(|_| "gpu".into());
+    let options =
+        format!("--chains 2 --warmup 60 --draws 40 --device {adapter} --checkpoint-interval 0.01");
+    let fit = format!("fit sv --returns returns.csv --by name {options} --quiet --out");
+    stop_and_go_on(here, &fit, |_, kept| kept.iter().all(|&kept| kept));
+    let printed =
+        succeed(here, &format!("fit sv --returns returns.csv --by name {options} --out told"));
+    assert!(printed.contains("3 series to fit, up to 3 at a time"), "{printed}");
+    // A series has the draws it has alone.
+    let all = fs::read_to_string(here.join("returns.csv")).unwrap();
+    let own: String =
+        all.lines().filter_map(|l| l.strip_prefix("b,")).map(|y| format!("{y}\n")).collect();
+    fs::write(here.join("b.csv"), format!("y\n{own}")).unwrap();
+    succeed(here, &format!("fit sv --returns b.csv {options} --quiet --out alone"));
+    let draws = |run: &str| fs::read(here.join(run).join("hyperparameters.csv")).unwrap();
+    assert!(draws("alone") == draws("run/b"), "other draws than alone");
+    assert!(draws("alone") != draws("run/a"), "the comparison sees nothing");
 }

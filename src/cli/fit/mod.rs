@@ -5,12 +5,14 @@ mod funnel;
 mod job;
 mod lgcp;
 mod logistic;
+mod run;
 mod sv;
 mod task;
 
 pub(crate) use bounds::check as check_bounds;
-pub(crate) use job::{Finished, Job, as_typed, numbered, open};
+pub(crate) use job::{Job, as_typed, numbered, open};
 pub(crate) use lgcp::{Lgcp, parse_levels};
+pub(crate) use run::Finished;
 pub(crate) use task::Task;
 
 use super::failure::Failure;

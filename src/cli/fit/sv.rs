@@ -1,8 +1,9 @@
 //! Fits stochastic volatility to one or many series of returns.
 
-use super::{Finished, Job, open};
+use super::{Finished, Job, check_bounds, open};
 use crate::cli::failure::Failure;
-use crate::cli::options::{Common, Coordinates};
+use crate::cli::options::{Chosen, Common, Coordinates};
+use crate::cli::progress::Tally;
 use crate::cli::screen::Screen;
 use clap::Args;
 use rayon::prelude::*;
@@ -10,6 +11,7 @@ use sshmc::archive::{Axis, Variable};
 use sshmc::data::{Returns, Series, SeriesColumns};
 use sshmc::model::stochvol;
 use sshmc::report::{FieldMoments, Run, Summary, csv_field, draw_volatility};
+use sshmc::sample::{Footprint, bundles};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -60,7 +62,8 @@ impl Sv {
         columns.check().map_err(Failure::preparing)?;
         let all = Series::read(&self.returns, &columns).map_err(Failure::preparing)?;
         if let [only] = &all[..] {
-            let (job, quiet) = (self.job(only, None)?, self.common.quiet);
+            let chosen = self.device(&all)?;
+            let (job, quiet) = (self.job(only, None, chosen)?, self.common.quiet);
             let mut screen = Screen::open(quiet);
             return job.run(&mut screen, quiet, |run| write_files(&only.returns, run)).map(|_| ());
         }
@@ -76,17 +79,27 @@ impl Sv {
         SeriesColumns { values: values.to_vec(), prices, by: self.by.clone() }
     }
 
+    /// Where all series are fitted.
+    fn device(&self, all: &[Series]) -> Result<Chosen, Failure> {
+        let centred = matches!(self.common.coordinates, Coordinates::Centred);
+        let lacking = centred.then_some("a centred series");
+        let latents = all.iter().map(|series| series.returns.steps()).sum();
+        self.common.device(latents, lacking).map_err(Failure::preparing)
+    }
+
     /// A fit of one series, in a directory of its own if there are several.
-    fn job(&self, series: &Series, directory: Option<PathBuf>) -> Result<Job, Failure> {
+    fn job(
+        &self,
+        series: &Series,
+        directory: Option<PathBuf>,
+        chosen: Chosen,
+    ) -> Result<Job, Failure> {
         let model = stochvol(&series.returns, &self.common.priors).map_err(Failure::preparing)?;
         let steps = series.returns.steps();
         let subject = match &directory {
             None => format!("stochastic volatility to {steps} returns"),
             Some(_) => format!("stochastic volatility to {steps} returns of {}", series.name),
         };
-        let centred = matches!(self.common.coordinates, Coordinates::Centred);
-        let lacking = centred.then_some("a centred series");
-        let chosen = self.common.device(steps, lacking).map_err(Failure::preparing)?;
         let mut job =
             Job::prepare_in(model, subject, &self.common, chosen, &[&self.returns], directory)?;
         let values = series.returns.y().to_vec();
@@ -96,22 +109,23 @@ impl Sv {
         Ok(job)
     }
 
-    /// Fits all series side by side, one thread each. Their directories are parts of one that appears when all are done.
+    /// Fits all series. Their directories are parts of one that appears when all are done.
     fn run_many(&self, all: &[Series]) -> Result<(), Failure> {
         let directory = self.common.directory("sv");
         let kept = self.common.method.is_kept();
+        let chosen = self.device(all)?;
         let mut output = open(&directory, &self.common, &[&self.returns], kept, false)
             .map_err(Failure::preparing)?;
         let mut screen = Screen::open(self.common.quiet);
         screen.tell(&format!("Fitting stochastic volatility to {} series.\n", all.len()))?;
-        let threads = self.common.threads.unwrap_or(0);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|e| Failure::Broken(format!("cannot start threads: {e}")))?;
-        let place = |series: &Series| output.staging().join(&series.name);
-        let fits = pool.install(|| {
-            let fit = |series| self.run_one(series, &place(series));
-            all.into_par_iter().map(fit).collect::<Result<Vec<Summary>, Failure>>()
-        });
+        if let Some(notice) = &chosen.notice {
+            screen.tell(&format!("  device: {notice}\n"))?;
+        }
+        let fits = if chosen.device.is_gpu() {
+            self.fit_together(all, output.staging(), &chosen, &mut screen)
+        } else {
+            self.fit_side_by_side(all, output.staging(), &chosen)
+        };
         let fits = match fits {
             Err(Failure::Stopped(text)) => {
                 output.keep();
@@ -130,15 +144,86 @@ impl Sv {
             .tell(&format!("Results are in {}, a directory for each series\n", directory.display()))
     }
 
-    /// Fits one of several series, unless that was done before the run was stopped.
-    fn run_one(&self, series: &Series, directory: &Path) -> Result<Summary, Failure> {
-        if let Ok(run) = Run::open(directory) {
-            return Ok(run.summary);
+    /// A bar over all transitions of so many series.
+    fn tally(&self, series: usize) -> Tally {
+        Tally::open(series as u64 * self.transitions(), self.common.quiet)
+    }
+
+    /// Transitions of a series.
+    fn transitions(&self) -> u64 {
+        u64::from(self.common.chains) * u64::from(self.common.warmup + self.common.draws)
+    }
+
+    /// Fits each series on a thread of its own.
+    fn fit_side_by_side(
+        &self,
+        all: &[Series],
+        directory: &Path,
+        chosen: &Chosen,
+    ) -> Result<Vec<Summary>, Failure> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.common.threads.unwrap_or(0));
+        let pool = pool.build();
+        let pool = pool.map_err(|e| Failure::Broken(format!("cannot start threads: {e}")))?;
+        let tally = self.tally(all.len());
+        tally.say(format!("{} series", all.len()));
+        let fit = |series: &Series| {
+            let own = directory.join(&series.name);
+            if let Some(summary) = self.fitted(&own, &tally) {
+                return Ok(summary);
+            }
+            let mut job = self.job(series, Some(own), chosen.clone())?;
+            job.settings.threads = Some(1);
+            job.run_silently(&tally, |run| write_files(&series.returns, run))
+        };
+        pool.install(|| all.into_par_iter().map(fit).collect())
+    }
+
+    /// Fits as many series at a time as the GPU has room for, by the same commands.
+    fn fit_together(
+        &self,
+        all: &[Series],
+        directory: &Path,
+        chosen: &Chosen,
+        screen: &mut Screen,
+    ) -> Result<Vec<Summary>, Failure> {
+        let tally = self.tally(all.len());
+        let place = |k: usize| directory.join(&all[k].name);
+        let mut summaries: Vec<Option<Summary>> =
+            (0..all.len()).map(|k| self.fitted(&place(k), &tally)).collect();
+        let left: Vec<usize> = (0..all.len()).filter(|&k| summaries[k].is_none()).collect();
+        let settings = self.common.settings(chosen.device.clone()).map_err(Failure::preparing)?;
+        let model = |&k: &usize| stochvol(&all[k].returns, &self.common.priors);
+        let models = left.iter().map(model).collect::<sshmc::Result<Vec<_>>>();
+        let models = models.map_err(Failure::preparing)?;
+        let bundles = bundles(&models.iter().collect::<Vec<_>>(), &settings);
+        let most = bundles.iter().map(Vec::len).max().unwrap_or(0);
+        let footprint = |bundle: &Vec<usize>| {
+            Footprint::together(bundle.iter().map(|&k| Footprint::new(&models[k], &settings)))
+        };
+        let footprint = Footprint::in_turn(bundles.iter().map(footprint));
+        check_bounds(&footprint, directory).map_err(Failure::preparing)?;
+        screen.tell(&format!(
+            "  GPU {}, single precision: {} series to fit, up to {most} at a time\n",
+            chosen.device.name(),
+            left.len()
+        ))?;
+        for bundle in bundles {
+            let own: Vec<usize> = bundle.into_iter().map(|k| left[k]).collect();
+            tally.say(format!("{} series at a time", own.len()));
+            let job = |&k: &usize| self.job(&all[k], Some(place(k)), chosen.clone());
+            let jobs = own.iter().map(job).collect::<Result<Vec<_>, Failure>>()?;
+            let write = |k: usize, run: &Finished<'_>| write_files(&all[own[k]].returns, run);
+            let fits = Job::run_together(jobs, &tally, write)?;
+            own.iter().zip(fits).for_each(|(&k, fit)| summaries[k] = Some(fit));
         }
-        let mut job = self.job(series, Some(directory.to_path_buf()))?;
-        job.settings.threads = Some(1);
-        let silence = &mut Screen::open(true);
-        job.run(silence, true, |run| write_files(&series.returns, run))
+        Ok(summaries.into_iter().flatten().collect())
+    }
+
+    /// The summary of a series that was fitted before the run was stopped.
+    fn fitted(&self, directory: &Path, tally: &Tally) -> Option<Summary> {
+        let run = Run::open(directory).ok()?;
+        tally.skip(self.transitions());
+        Some(run.summary)
     }
 }
 

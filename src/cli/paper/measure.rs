@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sshmc::diagnose::Diagnoser;
 use sshmc::draws::ChainDraws;
 use sshmc::report::{FieldMoments, Spread, Summary};
-use sshmc::sample::{self, Fit, Progress};
+use sshmc::sample::{self, Fit};
 use sshmc::{Error, Result};
 use std::collections::BTreeMap;
 use std::fs;
@@ -150,15 +150,10 @@ impl Store {
 
     /// Runs and keeps it.
     pub(crate) fn make(&self, run: &Run, quiet: bool) -> Result<Figures> {
-        let bar = Bar::open(&run.model, &run.settings, quiet);
-        let progress: &dyn Progress = match &bar {
-            Some(bar) => bar,
-            None => &(),
+        let outcome = match Bar::open(&run.model, &run.settings, quiet) {
+            Some(bar) => sample::run(&run.model, &run.settings, &bar),
+            None => sample::run(&run.model, &run.settings, &()),
         };
-        let outcome = sample::run(&run.model, &run.settings, progress);
-        if let Some(bar) = bar {
-            bar.close();
-        }
         let figures = Figures::new(&outcome?, &run.key);
         write(&self.path(run), serde_json::to_string(&figures).unwrap_or_default().as_bytes())?;
         Ok(figures)

@@ -1,6 +1,6 @@
 //! Puts numbers into one array of a Zarr hierarchy in whole chunks, compressed and with a checksum, and reads them back.
 
-use super::storage;
+use super::{open_store, storage};
 use crate::error::{Error, Result};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -56,6 +56,7 @@ impl Dimension {
 
 /// An array on disk.
 pub(super) struct Stored {
+    root: PathBuf,
     path: PathBuf,
     array: Array<FilesystemStore>,
     chunk: Vec<usize>,
@@ -82,7 +83,7 @@ impl Stored {
             .build(store.clone(), &format!("/{name}"))
             .map_err(storage("describe", &path))?;
         array.store_metadata().map_err(storage("write", &path))?;
-        Ok(Self { path, array, chunk })
+        Ok(Self { root: root.to_path_buf(), path, array, chunk })
     }
 
     /// Opens an array that was created before, of at least so many dimensions.
@@ -104,7 +105,7 @@ impl Stored {
         let shape = array.chunk_shape(&origin);
         let shape = shape.map_err(|error| damaged(&described, &error.to_string()))?;
         let chunk = shape.iter().map(|length| length.get() as usize).collect();
-        Ok(Self { path, array, chunk })
+        Ok(Self { root: root.to_path_buf(), path, array, chunk })
     }
 
     pub(super) fn shape(&self) -> Vec<usize> {
@@ -159,7 +160,9 @@ impl Stored {
     fn store<T: Number>(&self, indices: &[u64], values: &[T]) -> Result<()> {
         let mut options = CodecOptions::default();
         options.set_store_empty_chunks(true);
-        let stored = self.array.store_chunk_elements_opt(indices, values, &options);
+        // A store remembers the name of every chunk it has written, which a long run would see grow: this one is for this chunk alone.
+        let array = self.array.with_storage(open_store(&self.root)?);
+        let stored = array.store_chunk_elements_opt(indices, values, &options);
         stored.map_err(storage("write", &self.path))?;
         let place = self.place(indices);
         File::open(&place).and_then(|file| file.sync_all()).map_err(Error::io("write", &place))

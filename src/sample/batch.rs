@@ -113,7 +113,9 @@ impl<'a> Batch<'a> {
             clock: Clock::after(0.0),
             kept: Instant::now(),
         };
-        if !states.is_empty() {
+        if states.is_empty() {
+            batch.adapters.iter().for_each(|adapter| adapter.begin(&mut batch.kernel));
+        } else {
             batch.go_on(states)?;
         }
         Ok(batch)

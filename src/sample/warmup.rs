@@ -1,9 +1,9 @@
 //! Tunes a chain during warm-up: step sizes, the hyperparameters' metric and the coordinates.
 //!
-//! Warm-up is cut into a first stretch that only looks for the typical set, windows that double in length, and a last
-//! stretch that only settles the step size. At the end of each window the metric becomes the covariance of the window's
-//! hyperparameter draws and the coordinates' shift q the one that would have centred its latents. Nothing is learnt
-//! from other chains, so a chain's draws do not depend on which others run beside it; nothing is learnt after warm-up.
+//! Warm-up is cut into a first stretch that only looks for the typical set, with the hyperparameters held for half of it, windows
+//! that double in length, and a last stretch that only settles the step size. At the end of each window the metric becomes the
+//! covariance of the window's hyperparameter draws and the coordinates' shift q the one that would have centred its latents. Nothing is
+//! learnt from other chains, so a chain's draws do not depend on which others run beside it; nothing is learnt after warm-up.
 
 use super::information::{Share, information};
 use super::step_size::DualAveraging;
@@ -25,8 +25,9 @@ const LONGEST_STEP: f64 = 1.5;
 /// Standard deviation, on the unconstrained scale, up to which a hyperparameter's posterior counts as narrow: within twice
 /// that either way a field's stiffness changes by less than a factor of about five.
 const NARROW: f64 = 0.4;
-/// Most steps of a trajectory before the first window ends.
+/// Most steps of a trajectory before the first window ends, and before the last begins.
 const EARLY_STEPS: u32 = 32;
+const LEARNING_STEPS: u32 = 64;
 /// Share of careful trajectories where it is narrow.
 const CAREFUL: f64 = 0.04;
 /// And where it is wide, and stiffness varies along it.
@@ -257,6 +258,22 @@ impl Adapter {
         }
     }
 
+    /// Transitions at the beginning that hold the hyperparameters where they are: latents that are far from where they belong would
+    /// drag them along, on a large map so far that they do not find back.
+    fn held(&self) -> u32 {
+        match self.windows[..] {
+            [first, ..] if !self.fixed => first / 2,
+            _ => 0,
+        }
+    }
+
+    /// Prepares the first transition.
+    pub(crate) fn begin(&self, kernel: &mut Kernel) {
+        if self.held() > 0 {
+            kernel.tuning[self.chain].ratio = 0.0;
+        }
+    }
+
     /// Whether it looks at latents at all.
     pub(crate) fn learns_field(&self) -> bool {
         self.field.is_some()
@@ -276,14 +293,18 @@ impl Adapter {
             // share of the whole.
             let share = info.acceptance.sqrt();
             self.latents.update(info.block_acceptance[0].min(share));
-            self.hyperparameters.update(info.block_acceptance[1].min(share));
+            if index >= self.held() {
+                self.hyperparameters.update(info.block_acceptance[1].min(share));
+            }
         } else {
             self.latents.update(info.acceptance);
         }
         if let Some(field) = &mut self.field {
             field.update(kernel, self.chain, &phi, info.accepted);
         }
-        self.draws.push(phi.clone());
+        if index >= self.held() {
+            self.draws.push(phi.clone());
+        }
         let mut changed = false;
         if self.ends_window(index) {
             self.learn_metric(kernel);
@@ -312,13 +333,18 @@ impl Adapter {
         let tuning = &mut kernel.tuning[self.chain];
         tuning.step = pick(&self.latents);
         tuning.ratio = match (abla, self.narrow) {
+            _ if index + 1 < self.held() => 0.0,
             (true, _) => pick(&self.hyperparameters) / tuning.step,
             (false, true) => self.speed,
             (false, false) => self.speed.min(1.0),
         };
-        // On the way to the typical set step sizes can be tiny; long trajectories would be wasted there.
-        let early = self.windows.first().is_some_and(|&first| index + 1 < first);
-        tuning.most_steps = if early { EARLY_STEPS.min(self.most_steps) } else { self.most_steps };
+        // On the way to the typical set, and in coordinates learnt on that way, step sizes can be tiny; long trajectories would be wasted.
+        let most = match self.windows[..] {
+            [first, ..] if index + 1 < first => EARLY_STEPS,
+            [.., before, _] if index + 1 < before => LEARNING_STEPS,
+            _ => self.most_steps,
+        };
+        tuning.most_steps = most.min(self.most_steps);
         tuning.careful = if self.narrow { CAREFUL } else { CAREFUL_WIDE };
     }
 

@@ -140,6 +140,12 @@ fn a_small_cox_process_matches_its_reference() {
     compare("lgcp16", &fit_with(simulated("lgcp16"), &settings), &FIELD, &[]);
 }
 
+#[test]
+fn a_larger_cox_process_matches_its_reference() {
+    let settings = Settings { small_torus: false, ..Settings::default() };
+    compare("lgcp64", &fit_with(simulated("lgcp64"), &settings), &FIELD, &[]);
+}
+
 fn series() -> Model {
     stochvol(&Returns::read(&path("sv", "data.csv")).unwrap(), &[]).unwrap()
 }

@@ -1,43 +1,19 @@
 //! Takes a batch of chains, of one model or of several, in lockstep from their starts, or from where they were, to their last draws.
 
 use super::audit::{Auditor, EnergyAudit};
-use super::plan::Plan;
-use super::run::{Part, Progress, Stage, record};
+use super::member::{Member, begin, go_on_at, lanes};
+use super::recall::recall;
+use super::run::{Stage, record};
 use super::settings::Settings;
-use super::start::start;
 use super::state::{BatchState, ChainState, Keeper};
 use super::transition::{Info, Kernel};
 use super::warmup::Adapter;
-use crate::device::Lane;
 use crate::draws::{ChainDraws, FieldDraws};
 use crate::error::{Error, Result};
-use crate::integrate::{HyperMetric, System};
 use std::time::Instant;
 
 /// What the chains of a model recorded, and the audit of their energies if there was one.
 pub(super) type Record = (Vec<ChainDraws>, Option<EnergyAudit>);
-
-/// Chains of one model in a batch.
-#[derive(Clone, Copy)]
-pub(super) struct Member<'a> {
-    plan: &'a Plan<'a>,
-    ids: &'a [u32],
-    /// Which part of the run the model is.
-    pub(super) part: usize,
-    progress: &'a dyn Progress,
-    keeper: &'a dyn Keeper,
-}
-
-impl<'a> Member<'a> {
-    pub(super) fn new(
-        plan: &'a Plan<'a>,
-        ids: &'a [u32],
-        part: usize,
-        Part { progress, keeper, .. }: &Part<'a>,
-    ) -> Self {
-        Self { plan, ids, part, progress: *progress, keeper: *keeper }
-    }
-}
 
 /// A batch on its way. Its lanes are the chains of its members, one member after the other.
 pub(super) struct Batch<'a> {
@@ -55,11 +31,6 @@ pub(super) struct Batch<'a> {
     kept: Instant,
     info: Vec<Info>,
     values: Vec<f64>,
-}
-
-/// Every lane's member and number.
-fn lanes<'a>(members: &'a [Member<'a>]) -> impl Iterator<Item = (&'a Member<'a>, u32)> {
-    members.iter().flat_map(|member| member.ids.iter().map(move |&id| (member, id)))
 }
 
 /// Counts seconds of the present stage, over interruptions too.
@@ -85,9 +56,6 @@ impl<'a> Batch<'a> {
             return Err(Error::Numeric("a batch without chains".into()));
         };
         let states = recall(members)?;
-        for (member, state) in members.iter().zip(&states) {
-            check_kept(member.plan, state)?;
-        }
         let kernel = if states.is_empty() { begin(members)? } else { go_on_at(members, &states)? };
         let adapter = |(b, (member, _)): (usize, (&Member<'_>, u32))| {
             Adapter::new(b, &member.plan.goals(), member.plan.model)
@@ -340,69 +308,6 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Chains at their starting points.
-fn begin(members: &[Member<'_>]) -> Result<Kernel> {
-    let (mut starts, mut metrics, mut phi) = (Vec::new(), Vec::new(), Vec::new());
-    for (Member { plan, .. }, id) in lanes(members) {
-        let start = start(plan.model, &plan.coordinates, plan.settings.seed, id)?;
-        metrics.push(HyperMetric::diagonal(&start.phi, &vec![0.2; start.phi.len()]));
-        phi.extend(start.phi);
-        starts.push(start.z);
-    }
-    let mut kernel = kernel(members, starts, metrics, phi)?;
-    kernel.system.evaluate();
-    kernel.system.latents.status()?;
-    Ok(kernel)
-}
-
-/// Chains where they were; what else they were tuned to is restored by the caller.
-fn go_on_at(members: &[Member<'_>], states: &[BatchState]) -> Result<Kernel> {
-    let chains = || states.iter().flat_map(|state| &state.chains);
-    let starts = chains().map(|chain| chain.latents.z.clone()).collect();
-    let metrics = chains().map(|chain| chain.metric.clone()).collect();
-    kernel(members, starts, metrics, chains().flat_map(|chain| chain.phi.clone()).collect())
-}
-
-fn kernel(
-    members: &[Member<'_>],
-    starts: Vec<Vec<f64>>,
-    metrics: Vec<HyperMetric>,
-    phi: Vec<f64>,
-) -> Result<Kernel> {
-    let lane = |((member, id), z): ((&Member<'_>, u32), Vec<f64>)| Lane {
-        model: member.plan.model.clone(),
-        id,
-        coordinates: member.plan.coordinates.clone(),
-        z,
-    };
-    // Members of a batch are alike, so that one speaks for all.
-    let plan = members[0].plan;
-    let seed = plan.settings.seed;
-    let own = lanes(members).zip(starts).map(lane).collect();
-    let latents = plan.settings.device.lanes(&plan.mass, seed, own)?;
-    let system = System::new(latents, metrics, phi);
-    let ids = lanes(members).map(|(_, id)| id).collect();
-    Ok(Kernel::new(system, plan.integrator, plan.tuning, seed, ids))
-}
-
-/// Where the members were when all of them had come as far; empty if they have to begin.
-///
-/// A run may have been killed while the states of one moment were being written, some before and some not: then the newer go back
-/// to the one before.
-fn recall(members: &[Member<'_>]) -> Result<Vec<BatchState>> {
-    let mut latest = u32::MAX;
-    loop {
-        let states = members.iter().map(|member| member.keeper.recall(member.ids, latest));
-        let states = states.collect::<Result<Vec<_>>>()?;
-        let made = |state: &Option<BatchState>| state.as_ref().map_or(0, |s| s.transitions);
-        let (least, most) = (states.iter().map(made).min(), states.iter().map(made).max());
-        if least == most {
-            return Ok(states.into_iter().flatten().collect());
-        }
-        latest = least.unwrap_or(0);
-    }
-}
-
 /// A change of coordinates keeps the latents, so the density there is still finite, but for rounding where data are extreme: a
 /// chain to which that happens keeps the coordinates it had.
 fn keep_finite(members: &[Member<'_>], kernel: &mut Kernel, before: &[ChainState]) -> Result<()> {
@@ -420,43 +325,4 @@ fn keep_finite(members: &[Member<'_>], kernel: &mut Kernel, before: &[ChainState
         }
     }
     Ok(())
-}
-
-/// Refuses a state that is not one of this model and these settings, as when files of two runs were mixed.
-fn check_kept(plan: &Plan<'_>, state: &BatchState) -> Result<()> {
-    let structure = plan.model.structure();
-    let (m, dim) = (plan.model.hyperparameters().len(), structure.dim());
-    let drawn = state.transitions.saturating_sub(plan.settings.warmup) as usize;
-    let placed = |chain: &ChainState| {
-        let latents = &chain.latents;
-        chain.phi.len() == m
-            && chain.by_phi.len() == m
-            && latents.z.len() == dim
-            && latents.by_z.len() == dim
-    };
-    let recorded = |record: &ChainDraws| {
-        let parameters = &record.parameters;
-        let lengths = [record.acceptance.len(), record.steps.len(), record.divergent.len()];
-        parameters.len() == m
-            && parameters.iter().all(|values| values.len() == drawn)
-            && record.energy.len() == drawn
-            && lengths == [drawn; 3]
-            && record.field.mean().len() == structure.sites()
-            && record.field.kept() == plan.field.kept()
-    };
-    let count = state.ids.len();
-    let fits = state.chains.len() == count
-        && state.chains.iter().all(placed)
-        && (state.adapters.len() == count || state.transitions >= plan.settings.warmup)
-        && (state.records.len() == count || drawn == 0)
-        && state.records.iter().all(recorded);
-    if fits {
-        return Ok(());
-    }
-    Err(Error::input(
-        format!("the state that was kept of chain {}", state.ids.first().copied().unwrap_or(0)),
-        "one of this model and these settings",
-        "another",
-        "files of different runs were mixed; remove what does not belong to this one, or fit again",
-    ))
 }

@@ -2,10 +2,13 @@
 
 mod audit;
 mod batch;
+mod bundle;
 mod footprint;
 mod information;
+mod member;
 mod pilot;
 mod plan;
+mod recall;
 mod rivals;
 mod run;
 mod settings;
@@ -17,10 +20,11 @@ mod warmup;
 
 pub use crate::baseline::DIVERGENT;
 pub use audit::EnergyAudit;
+pub use bundle::bundles;
 pub use footprint::Footprint;
 pub use pilot::PilotResult;
 pub use plan::field_plan;
-pub use run::{Fit, Part, Progress, Stage, bundles, run, run_kept, run_together};
+pub use run::{Fit, Part, Progress, Stage, run, run_kept, run_together};
 pub use settings::{CoordinateChoice, MassChoice, Method, Settings};
 pub use state::{BatchState, ChainState, Keeper};
 pub use transition::{Info, Kernel, Tuning};

@@ -6,7 +6,8 @@
 //! smallest is taken whose correlations in the window differ from the plane's by at most 0.001 at any range this chain
 //! makes likely. The pilot has a seed and settings of its own, so that the torus depends on the model alone, not on the run.
 
-use super::batch::{Batch, Member};
+use super::batch::Batch;
+use super::member::Member;
 use super::plan::Plan;
 use super::run::Part;
 use super::settings::Settings;

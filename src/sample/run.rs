@@ -1,7 +1,9 @@
 //! Runs all chains of a fit and gathers what they recorded: on the CPU each on its own thread, on a GPU all in lockstep.
 
 use super::audit::EnergyAudit;
-use super::batch::{Batch, Member};
+use super::batch::Batch;
+use super::bundle::batches;
+use super::member::Member;
 use super::pilot::settle_torus;
 use super::plan::{Plan, may_shrink};
 use super::settings::{Method, Settings};
@@ -98,10 +100,12 @@ pub fn run_together(parts: &[Part<'_>], settings: &Settings) -> Result<Vec<Fit>>
         .map(|batch| batch.into_iter().map(|(k, own)| (k, &ids[own])))
         .map(|batch| batch.map(|(k, ids)| Member::new(&plans[k], ids, k, &parts[k])).collect())
         .collect();
-    let records = pool(settings)?.install(|| {
-        let run = |members: &Vec<Member<'_>>| Batch::new(members)?.run();
-        batches.par_iter().map(run).collect::<Result<Vec<_>>>()
-    })?;
+    let run = |members: &Vec<Member<'_>>| Batch::new(members)?.run();
+    // A GPU has room for one batch; threads have a chain each.
+    let records: Vec<_> = match settings.device.is_gpu() {
+        true => batches.iter().map(run).collect::<Result<_>>()?,
+        false => pool(settings)?.install(|| batches.par_iter().map(run).collect::<Result<_>>())?,
+    };
     let mut fits: Vec<Fit> = plans.iter().map(|plan| empty(plan, settings)).collect();
     for (member, (chains, audit)) in batches.iter().flatten().zip(records.into_iter().flatten()) {
         let fit = &mut fits[member.part];
@@ -134,43 +138,6 @@ fn empty(plan: &Plan<'_>, settings: &Settings) -> Fit {
         chains: Vec::new(),
         audit: None,
     }
-}
-
-/// Which models a GPU has room for at once, in the order of their lengths: one alone where it cannot take more.
-pub fn bundles(models: &[&Model], settings: &Settings) -> Vec<Vec<usize>> {
-    let length = |k: &usize| models[*k].structure().dim();
-    let mut order: Vec<usize> = (0..models.len()).collect();
-    order.sort_by_key(length);
-    let mut bundles: Vec<Vec<usize>> = Vec::new();
-    for k in order {
-        // All take as much room as the longest, which comes last.
-        let fits = |bundle: &&mut Vec<usize>| {
-            let latents = (bundle.len() + 1) * settings.chains as usize * length(&k);
-            latents <= MOST_TOGETHER && settings.device.joins(models[bundle[0]], models[k])
-        };
-        match bundles.last_mut().filter(fits) {
-            Some(bundle) => bundle.push(k),
-            None => bundles.push(vec![k]),
-        }
-    }
-    bundles
-}
-
-/// Latents of all chains of models that share their commands: their largest buffer is smaller than what every adapter allows.
-const MOST_TOGETHER: usize = 1 << 22;
-
-/// A batch: models, and which of their chains.
-type Chains = Vec<(usize, std::ops::Range<usize>)>;
-
-/// Who is computed together: on the CPU nobody, because each chain has a thread; on a GPU all chains of a model, or of several.
-fn batches(models: &[&Model], settings: &Settings) -> Vec<Chains> {
-    let chains = settings.chains as usize;
-    if settings.device.is_gpu() {
-        let all = |bundle: Vec<usize>| bundle.into_iter().map(|k| (k, 0..chains)).collect();
-        return bundles(models, settings).into_iter().map(all).collect();
-    }
-    let each = |k: usize| (0..chains).map(move |c| vec![(k, c..c + 1)]);
-    (0..models.len()).flat_map(each).collect()
 }
 
 /// As many threads as the settings ask for.

@@ -56,7 +56,7 @@ impl BatchState {
     }
 
     /// Adds the chains of another batch that has come as far.
-    pub(crate) fn join(&mut self, other: Self) {
+    pub fn join(&mut self, other: Self) {
         self.ids.extend(other.ids);
         self.transitions = self.transitions.min(other.transitions);
         self.seconds += other.seconds;

@@ -57,6 +57,9 @@ impl GpuLatents {
             observed.constant = kept.constant;
             observed.effects.iter_mut().zip(&kept.effects).for_each(|(to, from)| *to = *from);
             (self.observed, self.draws) = (kept.observed, kept.draws);
+        } else {
+            let nothing = vec![0.0; state.field.len()];
+            self.field.write(chain, [&state.field, &nothing, &nothing]);
         }
         let own = &mut self.chains[chain];
         own.gradients = state.gradients;

@@ -4,7 +4,8 @@
 //! [`Latents::evaluate`] and [`Latents::kinetic`] return numbers that depend on the latents, a few per chain: on a device that computes
 //! apart from the host these are the only places where the host waits. Hyperparameters stay with the caller.
 //!
-//! Arrays over chains are flat: hyperparameters of chain b are at b·m … (b+1)·m.
+//! Chains of a batch may belong to several models, each a [`Lane`]; what a lane computes depends on itself alone, so that a run has the same
+//! bits whoever shares its batch. Arrays over chains are flat: hyperparameters of chain b are at b·m … (b+1)·m.
 
 mod choice;
 mod cpu;

@@ -87,6 +87,5 @@ mod shared;
 pub mod simulate;
 pub mod spatial;
 pub mod structure;
-mod vector;
 
 pub use error::{DeviceError, Error, Result};

@@ -22,42 +22,18 @@ fn parse(text: &str, source: &str) -> Result<GroupedTable> {
     let (mut groups, mut label, mut columns) =
         (Vec::new(), Vec::new(), vec![Vec::new(); ATTRIBUTES - 1]);
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let refuse = |expected: &str, got: &str| {
+        let row = Row::parse(line).map_err(|(expected, got)| {
             let place = format!("{source}, line {}", number + 1);
-            Error::input(
-                place,
-                expected,
-                got,
-                "give the file german.data of the UCI repository as it is",
-            )
-        };
-        let entries: Vec<&str> = line.split_whitespace().collect();
-        if entries.len() != ATTRIBUTES + 1 {
-            return Err(refuse("20 attributes and a class", &format!("{} entries", entries.len())));
-        }
-        label.push(match entries[ATTRIBUTES] {
-            "1" => 1.0,
-            "2" => -1.0,
-            other => return Err(refuse("the class 1 or 2", other)),
-        });
-        groups.push(entries[PURPOSE].to_owned());
-        let features = (0..ATTRIBUTES).filter(|&k| k != PURPOSE);
-        for (column, k) in columns.iter_mut().zip(features) {
-            let value = value(entries[k], k + 1);
-            column.push(
-                value.ok_or_else(|| {
-                    refuse(&format!("a number or a code A{}…", k + 1), entries[k])
-                })?,
-            );
-        }
+            let advice = "give the file german.data of the UCI repository as it is";
+            Error::input(place, &expected, &got, advice)
+        })?;
+        label.push(row.label);
+        groups.push(row.purpose);
+        columns.iter_mut().zip(row.features).for_each(|(column, value)| column.push(value));
     }
     if label.is_empty() {
-        return Err(Error::input(
-            source,
-            "lines of attributes",
-            "none",
-            "give the file german.data",
-        ));
+        let advice = "give the file german.data";
+        return Err(Error::input(source, "lines of attributes", "none", advice));
     }
     columns.iter_mut().for_each(|column| standardise(column));
     let x = (0..label.len())
@@ -65,9 +41,43 @@ fn parse(text: &str, source: &str) -> Result<GroupedTable> {
             std::iter::once(1.0).chain(columns.iter().map(move |c| c[row])).collect::<Vec<_>>()
         })
         .collect();
-    let names = (0..ATTRIBUTES).filter(|&k| k != PURPOSE).map(|k| format!("attribute{}", k + 1));
+    let names = features().map(|k| format!("attribute{}", k + 1));
     let features = std::iter::once("intercept".to_owned()).chain(names).collect();
     GroupedTable::from_rows(&groups, features, x, label)
+}
+
+/// The attributes that are features, from 0.
+fn features() -> impl Iterator<Item = usize> {
+    (0..ATTRIBUTES).filter(|&k| k != PURPOSE)
+}
+
+/// A line of the file.
+struct Row {
+    purpose: String,
+    features: Vec<f64>,
+    label: f64,
+}
+
+impl Row {
+    /// What a line says; or what was expected, and what stands there.
+    fn parse(line: &str) -> std::result::Result<Self, (String, String)> {
+        let entries: Vec<&str> = line.split_whitespace().collect();
+        if entries.len() != ATTRIBUTES + 1 {
+            let got = format!("{} entries", entries.len());
+            return Err(("20 attributes and a class".into(), got));
+        }
+        let label = match entries[ATTRIBUTES] {
+            "1" => 1.0,
+            "2" => -1.0,
+            other => return Err(("the class 1 or 2".into(), other.to_owned())),
+        };
+        let feature = |k: usize| {
+            let expected = || (format!("a number or a code A{}…", k + 1), entries[k].to_owned());
+            value(entries[k], k + 1).ok_or_else(expected)
+        };
+        let features = features().map(feature).collect::<std::result::Result<_, _>>()?;
+        Ok(Self { purpose: entries[PURPOSE].to_owned(), features, label })
+    }
 }
 
 /// A number, or the number of a code without the attribute's own.

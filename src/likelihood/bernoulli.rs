@@ -8,7 +8,7 @@
 
 use super::{Curvature, Likelihood, check, check_length, exponentials};
 use crate::error::{Error, Result};
-use crate::vector::{add_scaled, dot};
+use crate::numeric::inline::{axpy, dot};
 use nalgebra::DMatrix;
 use std::ops::Range;
 use std::sync::Arc;
@@ -126,7 +126,7 @@ impl Likelihood for BernoulliLogit {
                     product = 1.0;
                 }
                 let missing = if t >= 0.0 { e } else { 1.0 } / (1.0 + e); // 1 − p
-                add_scaled(-missing, x, gradient);
+                axpy(-missing, x, gradient);
             });
         }
         total + product.ln()
@@ -166,7 +166,7 @@ impl Likelihood for BernoulliLogit {
                 let columns = weight.as_slice().chunks_exact(self.size);
                 let square: f64 = x.iter().zip(columns).map(|(x_j, c)| x_j * dot(x, c)).sum();
                 let slope = -t.signum() * e * (1.0 - e) / (1.0 + e).powi(3);
-                add_scaled(square * slope, x, out);
+                axpy(square * slope, x, out);
             });
         }
         true

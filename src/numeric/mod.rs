@@ -1,7 +1,7 @@
 //! Gathers small functions on numbers and slices that are fast and give the same bits on every machine.
 //!
 //! Functions of one number ([`exp`], [`ln`], [`sin_cos_turns`]) are made to be called in a loop inside [`vectorised`].
-//! Functions of slices ([`sum`], [`dot`], [`squared_norm`], [`axpy`]) choose the instruction set themselves; inside
+//! Functions of slices ([`sum`], [`dot`], [`squared_norm`], [`axpy`], [`scale_into`]) choose the instruction set themselves; inside
 //! [`vectorised`] call their twins in [`inline`], which take over the set already chosen.
 
 pub mod inline;
@@ -12,4 +12,4 @@ mod slice;
 
 pub use elementary::{exp, ln, sin_cos_turns, two_floats};
 pub use simd::vectorised;
-pub use slice::{axpy, dot, squared_norm, sum};
+pub use slice::{axpy, dot, scale_into, squared_norm, sum};

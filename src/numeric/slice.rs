@@ -61,6 +61,13 @@ pub fn axpy(alpha: f64, x: &[f64], y: &mut [f64]) {
     )
 }
 
+/// Puts `alpha * x` into `out`, over the shorter of the two.
+pub fn scale_into(alpha: f64, x: &[f64], out: &mut [f64]) {
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = alpha * x;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +86,13 @@ mod tests {
             inline::axpy(-0.3, &a, &mut expected);
             assert!(y.iter().zip(&expected).all(|(y, e)| y.to_bits() == e.to_bits()), "{len}");
         }
+    }
+
+    #[test]
+    fn scaled_vectors_are_written_over_what_was_there() {
+        let mut out = [f64::NAN; 3];
+        scale_into(2.0, &[1.0, -1.0, 0.5], &mut out);
+        assert_eq!(out, [2.0, -2.0, 1.0]);
     }
 
     #[test]

@@ -16,7 +16,7 @@
 
 use super::{Factor, Information};
 use crate::error::{Error, Result};
-use crate::vector::scale_into;
+use crate::numeric::scale_into;
 
 /// A first-order autoregression on a line of equally spaced sites; w = (atanh φ, log σ).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use super::covariance::Covariance;
 use super::triangular::{cholesky, divide, divide_both_sides, reverse};
 use super::{Factor, Information};
 use crate::error::{Error, Result};
-use crate::vector::{add_scaled, dot, scale_into};
+use crate::numeric::{axpy, dot, scale_into};
 use nalgebra::DMatrix;
 use std::sync::Arc;
 
@@ -170,7 +170,7 @@ impl Factor for DenseFactor {
     fn apply(&mut self, z: &[f64], out: &mut [f64]) {
         out.fill(0.0);
         for (j, z) in z.iter().enumerate() {
-            add_scaled(*z, lower_column(&self.factor, j), &mut out[j..]);
+            axpy(*z, lower_column(&self.factor, j), &mut out[j..]);
         }
     }
 
@@ -184,7 +184,7 @@ impl Factor for DenseFactor {
             let column = lower_column(&self.factor, j);
             out[j] /= column[0];
             let solved = out[j];
-            add_scaled(-solved, &column[1..], &mut out[j + 1..]);
+            axpy(-solved, &column[1..], &mut out[j + 1..]);
         }
     }
 

@@ -10,7 +10,8 @@
 
 use super::{Factor, Information};
 use crate::error::{Error, Result};
-use crate::vector::{add_scaled, dot, scale_into};
+use crate::numeric::inline::{axpy, dot};
+use crate::numeric::scale_into;
 use nalgebra::{DMatrix, SymmetricEigen};
 
 /// Groups of equally many coefficients, group after group, with one shared variance e^γ; w = (γ).
@@ -242,7 +243,7 @@ impl BlockFactor {
             out.fill(0.0);
             for j in 0..size {
                 let i = g * size + j;
-                add_scaled(weight(i) * r[i], self.column(i), out);
+                axpy(weight(i) * r[i], self.column(i), out);
             }
         }
     }

@@ -5,7 +5,7 @@
 //! nalgebra's own factorisation walks column by column and is bound by memory from a few hundred rows on; its product
 //! is blocked. Halving down to a small leaf turns the first into the second.
 
-use crate::vector::add_scaled;
+use crate::numeric::axpy;
 use nalgebra::{DMatrix, DMatrixView, DMatrixViewMut};
 
 /// Rows and columns at which halving stops: a smaller product no longer repays its setting up.
@@ -46,7 +46,7 @@ fn cholesky_leaf(mut a: DMatrixViewMut<f64>, floor: &[f64]) -> bool {
         for l in 0..j {
             let factor = a[(j, l)];
             let (done, mut current) = a.columns_range_pair_mut(l, j);
-            add_scaled(-factor, &done.as_slice()[j..], &mut current.as_mut_slice()[j..]);
+            axpy(-factor, &done.as_slice()[j..], &mut current.as_mut_slice()[j..]);
         }
         let pivot = a[(j, j)];
         // Written so that NaN fails too.
@@ -76,7 +76,7 @@ fn divide_leaf(l: DMatrixView<f64>, mut b: DMatrixViewMut<f64>) {
     for j in 0..l.nrows() {
         for k in 0..j {
             let (done, mut current) = b.columns_range_pair_mut(k, j);
-            add_scaled(-l[(j, k)], done.as_slice(), current.as_mut_slice());
+            axpy(-l[(j, k)], done.as_slice(), current.as_mut_slice());
         }
         b.column_mut(j).scale_mut(1.0 / l[(j, j)]);
     }

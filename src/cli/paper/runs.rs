@@ -296,9 +296,9 @@ fn gibbs_as_published(settings: &mut Settings) {
     settings.mass = MassChoice::Prior;
 }
 
-/// All runs of a table, the published ones first.
-fn specs(table: usize) -> Vec<Spec> {
-    let mut all: Vec<Spec> = match table {
+/// The runs that the paper has in a table.
+fn as_published(table: usize) -> Vec<Spec> {
+    match table {
         1 => vec![
             published("HMC", |s| hmc(s, 20)),
             published("RMHMC (Gibbs)", |s| rmhmc(s, 10, 5)),
@@ -334,7 +334,12 @@ fn specs(table: usize) -> Vec<Spec> {
                 dense(other("SSHMC", "whitened", |_| ())),
             ]
         }
-    };
+    }
+}
+
+/// All runs of a table, the published ones first.
+fn specs(table: usize) -> Vec<Spec> {
+    let mut all = as_published(table);
     all.push(other("HMC (Gibbs)", "centred", gibbs_as_published));
     if table == 1 {
         all.push(other("NUTS", "centred", |s| {

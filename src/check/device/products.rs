@@ -1,6 +1,7 @@
 //! Compares random numbers and dense products with the same in f64.
 
 use super::normals;
+use super::worst::{largest, largest_difference, point};
 use crate::coordinates::Coordinates;
 use crate::device::Device;
 use crate::error::Result;
@@ -23,13 +24,11 @@ pub fn normals_error(device: &Device, model: &Arc<Model>, error: u32) -> Result<
         let whitened = Coordinates::whitened();
         let mut latents = device.latents(model, &whitened, &MassKind::Identity, seed, chains)?;
         latents.refresh(transition, &phi);
-        let (mut z, mut r, mut want) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
+        let mut want = vec![0.0; n];
         for (chain, id) in ids.into_iter().enumerate() {
-            if latents.point(chain, &mut z, &mut r).is_none() {
-                continue;
-            }
+            let [_, r] = point(&mut *latents, chain, n)?;
             Stream::new(seed, id, transition + error, Purpose::Momentum).fill_normals(&mut want);
-            worst = r.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(worst, f64::max);
+            worst = largest([worst, largest_difference(&r, &want)]);
         }
         latents.status()?;
     }
@@ -62,9 +61,20 @@ pub fn product_error(
         for i in 0..n {
             // An entry, an element of x and their product are each rounded to half a unit.
             let bound = 1.5 * 2f64.powi(-23) * size[i];
-            let ratio = (got[b * n + i] - want[i]).abs() / bound;
-            worst = if ratio.is_nan() { f64::INFINITY } else { worst.max(ratio) };
+            worst = largest([worst, (got[b * n + i] - want[i]).abs() / bound]);
         }
     }
     Ok(worst)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_hands_over_nothing_does_not_pass() {
+        let model = super::super::returns(7).unwrap();
+        let error = normals_error(&Device::cpu(), &model, 0).unwrap_err();
+        assert!(error.to_string().contains("nothing to compare"), "{error}");
+    }
 }

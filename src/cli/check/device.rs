@@ -4,7 +4,7 @@ use super::bar;
 use crate::cli::failure::Failure;
 use crate::cli::screen::Screen;
 use clap::Args;
-use sshmc::check::{Finding, conformance};
+use sshmc::check::{Comparison, Finding, conformance};
 use sshmc::device::Device;
 use sshmc::device::gpu::AdapterSummary;
 use sshmc::{Error, Result};
@@ -39,18 +39,18 @@ pub(crate) struct Adapter {
     quiet: bool,
 }
 
-/// Comparisons, for the progress bar.
-const COMPARISONS: u64 = 20;
-
 impl Adapter {
     pub(crate) fn run(&self) -> std::result::Result<(), Failure> {
         let begun = Instant::now();
         let device = self.open().map_err(Failure::preparing)?;
-        let bar = bar(COMPARISONS, self.quiet);
-        let found = conformance(&device, &mut |what| {
+        let comparisons = conformance().map_err(Failure::preparing)?;
+        let bar = bar(comparisons.len() as u64, self.quiet);
+        let make = |comparison: &Comparison| {
             bar.inc(1);
-            bar.set_message(what.to_owned());
-        });
+            bar.set_message(comparison.name().to_owned());
+            comparison.make(&device)
+        };
+        let found: Result<Vec<Finding>> = comparisons.iter().map(make).collect();
         bar.finish_and_clear();
         let found = found.map_err(Failure::running)?;
         let adapter = device.as_gpu().map(|gpu| gpu.adapter().clone());

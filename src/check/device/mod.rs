@@ -12,7 +12,7 @@ mod worst;
 
 pub use energies::{EnergyPoint, audit};
 pub use problem::Problem;
-pub use products::{normals_error, product_error};
+pub use products::{NORMAL_TOLERANCE, normals_error, product_error};
 pub use residue::residue;
 pub use trajectory::{COMPARED, Spoilt, trajectory_errors};
 pub use worst::{Worst, largest, largest_difference};
@@ -157,9 +157,7 @@ fn numbers() -> [Comparison; 2] {
         let note = "1 if the driver rearranges compensated arithmetic".to_owned();
         Ok((f64::from(u8::from(!exact)), note))
     });
-    // A radius below 7 and an angle below 2 pi, each good to a few units of single precision.
-    let tolerance = 7.0 * 8.0 * 2f64.powi(-24);
-    let normals = Comparison::new("standard normals", tolerance, |device| {
+    let normals = Comparison::new("standard normals", NORMAL_TOLERANCE, |device| {
         Ok((normals_error(device, &counts(30, 21)?, 0)?, "momenta of two chains".into()))
     });
     [sums, normals]

@@ -11,6 +11,13 @@ use crate::random::{Purpose, Stream};
 use nalgebra::{DMatrix, DVector};
 use std::sync::Arc;
 
+/// What a standard normal number of a device in single precision may be off by.
+///
+/// It is a radius r below 7 times a point of the circle. In units of 2⁻²⁴: the logarithm of up to 23 is good to 32, which is a unit of its last
+/// place, and so r to 32/r; where r is below 1.1 the logarithm is taken from the other end and keeps its digits. Root, point and product
+/// add 1, 2 and 1 times r. That is 33 at most, and 7 x 8 are allowed.
+pub const NORMAL_TOLERANCE: f64 = 7.0 * 8.0 / (1 << 24) as f64;
+
 /// The largest difference of a momentum drawn on the device from the normals of the same address, for two chains; `error` moves the
 /// address by so many transitions, to spoil the reference.
 pub fn normals_error(device: &Device, model: &Arc<Model>, error: u32) -> Result<f64> {

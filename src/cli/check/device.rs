@@ -14,8 +14,8 @@ use std::time::Instant;
 
 const AFTER_HELP: &str = "\
 Everything a GPU computes is compared with the same in double precision on the processor: random numbers, transforms and gradients
-along trajectories of fields and series, dense products, energies of large problems; and the energies of two short fits are
-audited. Tolerances come from the precision of a float and the arithmetic that is done. Please paste the whole report
+along trajectories of fields and series, also after memory was filled with garbage, dense products, energies of large problems; and
+the energies of two short fits are audited. Tolerances come from the precision of a float and the arithmetic that is done. Please paste the whole report
 into a bug report.
 
 Exit codes: 0 nothing wrong was found; 4 something was; 2 there is no such device; others as for all commands.

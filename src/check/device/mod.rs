@@ -117,11 +117,14 @@ const ENERGY_STEPS: usize = 100_000;
 /// Potentials must be good to this: a difference of it in log probability goes unseen.
 const ENERGY_TOLERANCE: f64 = 1e-3;
 
+/// Compares a device: the worst error, and a remark.
+type Compare = Box<dyn Fn(&Device) -> Result<(f64, String)>>;
+
 /// One comparison of a device with double precision.
 pub struct Comparison {
     name: String,
     tolerance: f64,
-    compare: Box<dyn Fn(&Device) -> Result<(f64, String)>>,
+    compare: Compare,
 }
 
 impl std::fmt::Debug for Comparison {
@@ -197,6 +200,8 @@ fn products() -> Comparison {
 
 /// Makes a point to compare energies at.
 type Make = fn(f64) -> Result<EnergyPoint>;
+/// Makes a model to fit.
+type Build = fn() -> Result<Arc<Model>>;
 
 fn energies() -> Vec<Comparison> {
     let field: Make = |kappa| EnergyPoint::of_field(ENERGY_SIDE, kappa);
@@ -213,7 +218,7 @@ fn energies() -> Vec<Comparison> {
             Ok((make(kappa)?.error(device)?, "in units of log probability".into()))
         })
     });
-    let fits: [(&str, fn() -> Result<Arc<Model>>); 2] =
+    let fits: [(&str, Build); 2] =
         [("32 x 32", || counts(32, 32)), ("1000 returns", || returns(1000))];
     let audits = fits.map(|(name, model)| {
         let name = format!("energy audit of a fit, {name}");

@@ -138,6 +138,7 @@ impl Pair {
             let half_square = 0.5 * reference.r.iter().map(|r| r * r).sum::<f64>();
             see("kinetic energy", [kinetic[chain], half_square], size * norm(&reference.r));
             let state = self.latents.snapshot(chain)?;
+            // What an error of z does to the gradient, through the curvature, has to fit into the same.
             see("∂U/∂z", [apart(&state.by_z, &reference.y), 0.0], size);
             see("z", [apart(&state.z, &reference.z), 0.0], size);
             if self.gpu {

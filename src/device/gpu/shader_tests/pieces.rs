@@ -157,8 +157,8 @@ fn logarithms_are_good_to_one_unit_and_a_half() {
 
 /// Relative errors of e^v in two floats, with their signs, and where.
 fn pair_errors(change: (&str, &str)) -> Vec<(f64, f32)> {
-    // Below, the second float is less than the smallest normal number.
-    let at = sweep(-69.0, 88.7);
+    // Below, the second float may be less than the smallest normal number, which some drivers take for zero: by then an error of 1e-10.
+    let at = sweep(-64.0, 88.7);
     let low = |x: f32| 0.4 * unit(f64::from(x)) as f32;
     let input: Vec<[u32; 8]> =
         at.iter().map(|&x| [x.to_bits(), low(x).to_bits(), 0, 0, 0, 0, 0, 0]).collect();

@@ -1,4 +1,5 @@
-//! Measures the CPU beside the GPU: transforms, dense products, gradients and transitions, with the size on the axis.
+//! Measures the CPU beside the GPU: gradients, of fields without data too (scaling and two transforms), dense products and transitions,
+//! with the size on the axis.
 //!
 //! Every id names its device. All chains of a batch are counted together, the CPU's on one thread. An adapter that is software only imitates
 //! a GPU: its times say nothing about one, and a line says so.
@@ -49,7 +50,8 @@ fn main() -> Result<()> {
     for device in [Device::cpu(), gpu] {
         for &side in grids {
             let model = pattern(side)?;
-            gradient(&mut criterion, "fft there and back", &device, side, &empty(&model)?)?;
+            let name = "gradient without data (scaling and two fft), lgcp";
+            gradient(&mut criterion, name, &device, side, &empty(&model)?)?;
             gradient(&mut criterion, "gradient, lgcp", &device, side, &model)?;
             transition(&mut criterion, "transition of 5 steps, lgcp", &device, side, &model)?;
         }

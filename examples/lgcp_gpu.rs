@@ -12,14 +12,8 @@ use sshmc::structure::{Anisotropy, Kernel, Sides};
 use std::error::Error;
 use std::sync::Arc;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1).peekable();
-    let named = arguments.next_if(|argument| argument.parse::<u32>().is_err());
-    let draws = arguments.next().map_or(Ok(500), |n| n.parse())?;
-    let device = match named {
-        Some(part) => Device::gpu_named(&part)?,
-        None => Device::gpu()?,
-    };
+/// Fits simulated counts, of which the truth is known.
+pub(crate) fn fit(device: Device, draws: u32) -> Result<(Summary, Truth), Box<dyn Error>> {
     let truth = PatternTruth {
         rows: 128,
         columns: 128,
@@ -34,8 +28,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     let model = Arc::new(lgcp(&pattern.counts, &options)?);
     let settings = Settings { device, warmup: draws / 2, draws, ..Settings::default() };
     let fit = run(&model, &settings, &())?;
-    let known =
-        Truth::from([("sigma".into(), 1.0), ("range".into(), 0.05), ("mu".into(), pattern.mu)]);
-    Summary::new(&fit).write_text(&known, &mut std::io::stdout())?;
+    let known = [("sigma", truth.sigma), ("range", truth.range), ("mu", pattern.mu)];
+    let known = known.map(|(name, value)| (name.to_owned(), value));
+    Ok((Summary::new(&fit), Truth::from(known)))
+}
+
+/// Does what the user asked for on the command line.
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1).peekable();
+    let named = arguments.next_if(|argument| argument.parse::<u32>().is_err());
+    let draws = arguments.next().map_or(Ok(500), |n| n.parse())?;
+    let device = match named {
+        Some(part) => Device::gpu_named(&part)?,
+        None => Device::gpu()?,
+    };
+    let (summary, truth) = fit(device, draws)?;
+    summary.write_text(&truth, &mut std::io::stdout())?;
     Ok(())
 }

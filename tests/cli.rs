@@ -5,6 +5,7 @@ mod cli;
 
 use cli::{SHORT, succeed};
 use serde_json::Value;
+use sshmc::device::gpu::list;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -90,6 +91,75 @@ fn without_an_adapter_a_gpu_is_an_error_and_auto_the_processor() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let output = blind("devices");
     assert!(String::from_utf8_lossy(&output.stdout).contains("there is no hardware GPU"));
+}
+
+#[test]
+fn every_adapter_is_listed_with_what_matters() {
+    let directory = tempfile::tempdir().unwrap();
+    let printed = succeed(directory.path(), "devices");
+    let adapters = list();
+    assert!(!adapters.is_empty(), "this test needs an adapter: {printed}");
+    let lines: Vec<&str> = printed.lines().collect();
+    let heads: Vec<usize> = (0..lines.len()).filter(|&i| lines[i].starts_with("gpu ")).collect();
+    assert_eq!(heads.len(), adapters.len(), "{printed}");
+    for (head, adapter) in heads.into_iter().zip(&adapters) {
+        let [first, second] = [lines[head], lines[head + 1]];
+        let what = format!("{}, {} through {}", adapter.name, adapter.kind, adapter.backend);
+        assert!(first.contains(&what), "{first}");
+        for part in [
+            format!("{} invocations", adapter.workgroup),
+            format!("{} KiB of memory a workgroup", adapter.shared_memory >> 10),
+            format!("{} MiB a binding", adapter.binding >> 20),
+            format!("{} MiB a buffer", adapter.buffer >> 20),
+        ] {
+            assert!(second.contains(&part), "no `{part}` in {second}");
+        }
+    }
+    assert!(!printed.contains("no GPU: "), "{printed}");
+}
+
+#[test]
+fn a_gpu_is_taken_by_kind_or_by_a_part_of_its_name() {
+    let (directory, fit) = simulated();
+    let printed = succeed(directory.path(), "devices");
+    let line = printed.lines().find_map(|line| line.strip_prefix("gpu   ")).expect("an adapter");
+    // Letters from the middle of its first word, in the other case.
+    let word = line.split([' ', ',']).next().unwrap();
+    let part = word[1..].to_uppercase();
+    for device in ["gpu", &part] {
+        let options = "--chains 2 --warmup 10 --draws 8 --seed 3 --out gpu-fit --device";
+        succeed(directory.path(), &format!("{} {options} {device}", fit("lgcp")));
+        let text = fs::read_to_string(directory.path().join("gpu-fit/summary.json")).unwrap();
+        let summary: Value = serde_json::from_str(&text).unwrap();
+        let name = summary["device"].as_str().unwrap();
+        assert!(line.starts_with(name) && name.to_uppercase().contains(&part), "{device}: {name}");
+        let audit = summary["sampler"]["energy_audit"].as_f64();
+        assert!(audit.is_some_and(|worst| worst < 1e-3), "{device}: {audit:?}");
+    }
+    cli::refused(
+        directory.path(),
+        &format!("{} {SHORT} --device no-such-adapter", fit("lgcp")),
+        &["no-such-adapter", word],
+    );
+}
+
+#[test]
+fn auto_never_takes_a_software_adapter() {
+    let directory = tempfile::tempdir().unwrap();
+    succeed(directory.path(), "simulate sv --steps 70000 --out data --quiet");
+    let run = |chains: u32| {
+        let options = format!("--chains {chains} --warmup 1 --draws 1 --device auto");
+        succeed(directory.path(), &format!("fit sv --returns data/returns.csv {options}"))
+    };
+    let (large, small) = (run(2), run(1));
+    assert!(small.contains("cpu: 70000 latents in all are too few to gain from a GPU"), "{small}");
+    match list().into_iter().find(|adapter| !adapter.software) {
+        None => assert!(large.contains("cpu: there is no hardware GPU"), "{large}"),
+        Some(hardware) => {
+            let chosen = format!("{}: 140000 latents in all", hardware.name);
+            assert!(large.contains(&chosen), "{large}");
+        }
+    }
 }
 
 #[test]

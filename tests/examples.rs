@@ -4,10 +4,14 @@
 
 #[path = "../examples/custom_model.rs"]
 mod custom_model;
+#[allow(dead_code, reason = "its main reads the command line of the tests")]
+#[path = "../examples/lgcp_gpu.rs"]
+mod lgcp_gpu;
 #[path = "../examples/quickstart.rs"]
 mod quickstart;
 
 use custom_model::{NegativeBinomial, TRUTH};
+use sshmc::device::Device;
 use sshmc::likelihood::{Curvature, Likelihood};
 use sshmc::report::Summary;
 use sshmc::sample::Settings;
@@ -118,6 +122,21 @@ fn the_quickstart_finds_sigma_and_range() {
 fn the_quickstart_is_to_be_trusted_with_default_settings() {
     let summary = quickstart::fit(&Settings::default()).unwrap();
     assert!(summary.warnings.is_empty(), "{:#?}", summary.warnings);
+}
+
+#[test]
+fn the_gpu_example_runs_on_its_own_grid() {
+    // As few draws as have figures, and far too few to learn anything: what runs is the whole of the example on its own grid. Other tests audit
+    // the energies of such grids.
+    let device =
+        Device::gpu().unwrap_or_else(|error| panic!("this test needs an adapter: {error}"));
+    let (summary, truth) = lgcp_gpu::fit(device.clone(), 4).unwrap();
+    assert_eq!((summary.device.as_str(), summary.draws), (device.name().as_str(), 4));
+    assert_eq!(summary.field.n, 128 * 128);
+    assert!(summary.parameters.keys().eq(truth.keys()), "{truth:?}");
+    assert!(summary.parameters.values().all(|p| p.mean.is_finite()), "{:?}", summary.parameters);
+    assert!(summary.sampler.gradients >= 4 * u64::from(summary.chains), "{:?}", summary.sampler);
+    assert!(summary.warnings.iter().all(|w| !w.contains("suspect")), "{:?}", summary.warnings);
 }
 
 #[test]

@@ -25,8 +25,9 @@ mod world;
 
 pub use calibrate::{Calibration, Replicate, quantities, replicate};
 pub use device::{
-    EnergyPoint, Finding, Problem, Worst, audit, conformance, normals_error, product_error,
-    trajectory_error,
+    COMPARED, Comparison, EnergyPoint, Finding, NORMAL_TOLERANCE, Problem, Spoilt, Worst, audit,
+    conformance, largest, largest_difference, normals_error, product_error, residue,
+    trajectory_errors,
 };
 pub use geweke::{Geweke, Moments, Paths, geweke, statistic_names};
 pub use ledger::Ledger;

@@ -295,3 +295,40 @@ fn sampler(
         min_ess_per_second: min_ess.and_then(|e| finite(e / seconds)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Truth;
+    use crate::sample::{Settings, run};
+    use std::sync::Arc;
+
+    /// Warnings about energies, and what the screen shows.
+    fn audited(fit: &Fit, worst: f64) -> (Vec<String>, String) {
+        let audit = Some(EnergyAudit { transitions: 8, worst });
+        let summary = Summary::new(&Fit { audit, device: "a GPU".into(), ..fit.clone() });
+        assert_eq!(summary.sampler.energy_audit, Some(worst));
+        let mut screen = Vec::new();
+        summary.write_text(&Truth::new(), &mut screen).unwrap();
+        let about = |warning: &&String| warning.contains("energies on");
+        let warnings = summary.warnings.iter().filter(about).cloned().collect();
+        (warnings, String::from_utf8(screen).unwrap())
+    }
+
+    #[test]
+    fn energies_that_are_off_mark_a_run_as_suspect_on_the_screen_too() {
+        let model = Arc::new(crate::model::funnel(3, &[]).unwrap());
+        let settings = Settings { chains: 2, warmup: 40, draws: 20, ..Settings::default() };
+        let fit = run(&model, &settings, &()).unwrap();
+        for worst in [0.06, f64::INFINITY] {
+            let (warnings, screen) = audited(&fit, worst);
+            assert_eq!(warnings.len(), 1, "{warnings:?}");
+            assert!(warnings[0].starts_with("suspect: ") && warnings[0].contains("a GPU"));
+            let line = format!("warning: {}\n", warnings[0]);
+            assert!(screen.contains(&line) && screen.contains("not to be trusted yet"), "{screen}");
+        }
+        assert!(audited(&fit, 0.06).0[0].contains("off by 0.06"), "the error is named");
+        let (warnings, screen) = audited(&fit, 0.04);
+        assert!(warnings.is_empty() && !screen.contains("suspect"), "{screen}");
+    }
+}

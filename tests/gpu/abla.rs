@@ -1,6 +1,7 @@
 //! Follows the paper's own trajectories, blocks in turn, on both devices, and counts the waits.
 
 use crate::worlds::{World, device, worlds};
+use sshmc::check::{largest, largest_difference};
 use sshmc::coordinates::Coordinates;
 use sshmc::device::{Device, Flow};
 use sshmc::hamiltonian::{MassKind, Target};
@@ -82,7 +83,9 @@ fn bound(world: &World) -> f64 {
         let v2 = n + z.iter().chain(&y).map(|x| x * x).sum::<f64>();
         5.0 * 2f64.powi(-24) * roundings.sqrt() * v2 / n.sqrt()
     });
-    worst.fold(0.0, f64::max)
+    let worst = largest(worst);
+    assert!(worst.is_finite(), "{}: nothing is beyond such a bound", world.name);
+    worst
 }
 
 /// The worst difference of a trajectory on the two devices, relative to the bound.
@@ -90,12 +93,8 @@ fn difference(world: &World, centred: bool, spoilt: f64) -> f64 {
     let (on_gpu, gpu_error) = travel(&device(), world, centred, STEP);
     let (on_cpu, cpu_error) = travel(&Device::cpu(), world, centred, STEP * (1.0 + spoilt));
     let bound = bound(world);
-    on_gpu
-        .iter()
-        .chain(&gpu_error)
-        .zip(on_cpu.iter().chain(&cpu_error))
-        .map(|(&a, &b)| (a - b).abs() / bound)
-        .fold(0.0, f64::max)
+    let [gpu, cpu] = [[on_gpu, gpu_error].concat(), [on_cpu, cpu_error].concat()];
+    largest_difference(&gpu, &cpu) / bound
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use crate::energies::field;
 use crate::worlds::device;
+use sshmc::check::{largest, largest_difference};
 use sshmc::device::{Device, Flow};
 use sshmc::hamiltonian::MassKind;
 use sshmc::integrate::{HyperMetric, Integrator, System};
@@ -50,10 +51,8 @@ fn follow(device: &Device, side: usize, step: f64) -> [Vec<f64>; 2] {
 /// Hyperparameters may differ by a two-hundredth of 0.02, which is less than any posterior standard deviation here: no run could tell.
 /// Acceptance probabilities may differ by what their energies may be off, a thousandth.
 fn apart(a: &[Vec<f64>; 2], b: &[Vec<f64>; 2]) -> f64 {
-    let worst = |k: usize, allowed: f64| {
-        a[k].iter().zip(&b[k]).map(|(a, b)| (a - b).abs() / allowed).fold(0.0, f64::max)
-    };
-    worst(0, 1e-4).max(worst(1, 1e-3))
+    let worst = |k: usize, allowed: f64| largest_difference(&a[k], &b[k]) / allowed;
+    largest([worst(0, 1e-4), worst(1, 1e-3)])
 }
 
 #[test]

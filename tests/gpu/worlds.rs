@@ -2,10 +2,11 @@
 
 use crate::common::{ar1_priors, normals};
 pub(crate) use sshmc::check::Problem as World;
-use sshmc::data::{Counts, Covariate, Raster, Returns};
+use sshmc::data::{Counts, Covariate, Raster, Returns, Table};
 use sshmc::device::Device;
 use sshmc::model::{LgcpOptions, Model, gaussian, lgcp, stochvol};
 use sshmc::structure::{Anisotropy, Ar1, Kernel, Sides, Structure};
+use std::io::Cursor;
 use std::sync::{Arc, LazyLock};
 
 /// The adapter under test: the best, or the one whose name contains `SSHMC_TEST_ADAPTER`.
@@ -63,6 +64,20 @@ pub(crate) fn with_covariates(rows: usize, columns: usize) -> Arc<Model> {
     Arc::new(lgcp(&counts, &options).unwrap())
 }
 
+/// Counts on a grid of which every observed cell has an exposure of its own.
+pub(crate) fn exposed(rows: usize, columns: usize) -> Arc<Model> {
+    let noise = normals(rows * columns, 79);
+    let count = |e: &f64| if *e > 1.5 { f64::NAN } else { e.exp().round() };
+    let counts = Counts::from_vec(rows, columns, noise.iter().map(count).collect()).unwrap();
+    let exposure = |cell: usize| 0.25 + (0.7 * cell as f64).sin().abs() + (cell % 5) as f64;
+    let line = |cell| format!("{},{},{}\n", cell / columns, cell % columns, exposure(cell));
+    let lines: String = (0..rows * columns).map(line).collect();
+    let table = Table::from_reader("exposure", Cursor::new(format!("i,j,exposure\n{lines}")));
+    let counts = counts.with_exposure_table(table.unwrap()).unwrap();
+    let options = LgcpOptions { sides: Sides::PowersOfTwo, ..LgcpOptions::default() };
+    Arc::new(lgcp(&counts, &options).unwrap())
+}
+
 /// Returns of a series; a single step is measured with noise, since returns must vary.
 pub(crate) fn series(steps: usize) -> Arc<Model> {
     if steps == 1 {
@@ -96,6 +111,7 @@ pub(crate) fn worlds() -> Vec<World> {
         world("9 x 9, covariates", with_covariates(9, 9), 0.0, 3),
         world("16 x 9, Gaussian", cox_with(16, 9, smooth), 0.3, 2),
         world("16 x 9, Matern 1, anisotropic", cox_with(16, 9, along), 0.3, 2),
+        world("12 x 17, exposure", exposed(12, 17), 0.2, 2),
         world("1 step", series(1), 0.5, 2),
         world("7 returns", series(7), 0.0, 1),
         world("8 returns", series(8), 0.5, 3),
@@ -103,5 +119,22 @@ pub(crate) fn worlds() -> Vec<World> {
         world("1024 returns", series(1024), 0.0, 2),
         world("1025 returns", series(1025), 0.5, 3),
         world("5000 returns", series(5000), 0.4, 2),
+    ]
+}
+
+/// The longest lines of a transform that the portable limits allow, along either side, and a series of more chunks than a workgroup
+/// has invocations: too large for a trajectory.
+pub(crate) fn large_worlds() -> Vec<World> {
+    let world = |name: &str, model, kappa| World {
+        name: name.to_owned(),
+        model,
+        kappa,
+        chains: 1,
+        step: 0.0,
+    };
+    vec![
+        world("1024 x 2", cox(1024, 2, None), 0.2),
+        world("2 x 1024", cox(2, 1024, None), 0.0),
+        world("200000 returns", series(200_000), 0.4),
     ]
 }

@@ -3,6 +3,7 @@
 //! A series is evaluated far from anything typical, where forces do not balance and no error cancels. A field's transforms are in single
 //! precision, so that its energy is as good as that where forces do balance: at a draw of the model it is fitted to.
 
+use super::worst::largest;
 use super::{Problem, normals};
 use crate::coordinates::Coordinates;
 use crate::data::Counts;
@@ -108,8 +109,7 @@ impl EnergyPoint {
 
     /// The error of U on a device.
     pub fn error(&self, device: &Device) -> Result<f64> {
-        let off = (self.potential(device)? - self.exact(0.0)?).abs();
-        Ok(if off.is_nan() { f64::INFINITY } else { off })
+        Ok(largest([(self.potential(device)? - self.exact(0.0)?).abs()]))
     }
 }
 

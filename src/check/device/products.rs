@@ -1,6 +1,7 @@
 //! Compares random numbers and dense products with the same in f64.
 
 use super::normals;
+use super::worst::{largest, largest_difference, point};
 use crate::coordinates::Coordinates;
 use crate::device::Device;
 use crate::error::Result;
@@ -9,6 +10,13 @@ use crate::model::Model;
 use crate::random::{Purpose, Stream};
 use nalgebra::{DMatrix, DVector};
 use std::sync::Arc;
+
+/// What a standard normal number of a device in single precision may be off by.
+///
+/// It is a radius r below 7 times a point of the circle. In units of 2⁻²⁴: the logarithm of up to 23 is good to 32, which is a unit of its last
+/// place, and so r to 32/r; where r is below 1.1 the logarithm is taken from the other end and keeps its digits. Root, point and product
+/// add 1, 2 and 1 times r. That is 33 at most, and 7 x 8 are allowed.
+pub const NORMAL_TOLERANCE: f64 = 7.0 * 8.0 / (1 << 24) as f64;
 
 /// The largest difference of a momentum drawn on the device from the normals of the same address, for two chains; `error` moves the
 /// address by so many transitions, to spoil the reference.
@@ -23,13 +31,11 @@ pub fn normals_error(device: &Device, model: &Arc<Model>, error: u32) -> Result<
         let whitened = Coordinates::whitened();
         let mut latents = device.latents(model, &whitened, &MassKind::Identity, seed, chains)?;
         latents.refresh(transition, &phi);
-        let (mut z, mut r, mut want) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
+        let mut want = vec![0.0; n];
         for (chain, id) in ids.into_iter().enumerate() {
-            if latents.point(chain, &mut z, &mut r).is_none() {
-                continue;
-            }
+            let [_, r] = point(&mut *latents, chain, n)?;
             Stream::new(seed, id, transition + error, Purpose::Momentum).fill_normals(&mut want);
-            worst = r.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(worst, f64::max);
+            worst = largest([worst, largest_difference(&r, &want)]);
         }
         latents.status()?;
     }
@@ -62,9 +68,20 @@ pub fn product_error(
         for i in 0..n {
             // An entry, an element of x and their product are each rounded to half a unit.
             let bound = 1.5 * 2f64.powi(-23) * size[i];
-            let ratio = (got[b * n + i] - want[i]).abs() / bound;
-            worst = if ratio.is_nan() { f64::INFINITY } else { worst.max(ratio) };
+            worst = largest([worst, (got[b * n + i] - want[i]).abs() / bound]);
         }
     }
     Ok(worst)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_hands_over_nothing_does_not_pass() {
+        let model = super::super::returns(7).unwrap();
+        let error = normals_error(&Device::cpu(), &model, 0).unwrap_err();
+        assert!(error.to_string().contains("nothing to compare"), "{error}");
+    }
 }

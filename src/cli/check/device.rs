@@ -4,7 +4,7 @@ use super::bar;
 use crate::cli::failure::Failure;
 use crate::cli::screen::Screen;
 use clap::Args;
-use sshmc::check::{Finding, conformance};
+use sshmc::check::{Comparison, Finding, conformance};
 use sshmc::device::Device;
 use sshmc::device::gpu::AdapterSummary;
 use sshmc::{Error, Result};
@@ -14,8 +14,8 @@ use std::time::Instant;
 
 const AFTER_HELP: &str = "\
 Everything a GPU computes is compared with the same in double precision on the processor: random numbers, transforms and gradients
-along trajectories of fields and series, dense products, energies of large problems; and the energies of two short fits are
-audited. Tolerances come from the precision of a float and the arithmetic that is done. Please paste the whole report
+along trajectories of fields and series, also after memory was filled with garbage, dense products, energies of large problems; and
+the energies of two short fits are audited. Tolerances come from the precision of a float and the arithmetic that is done. Please paste the whole report
 into a bug report.
 
 Exit codes: 0 nothing wrong was found; 4 something was; 2 there is no such device; others as for all commands.
@@ -39,18 +39,18 @@ pub(crate) struct Adapter {
     quiet: bool,
 }
 
-/// Comparisons, for the progress bar.
-const COMPARISONS: u64 = 20;
-
 impl Adapter {
     pub(crate) fn run(&self) -> std::result::Result<(), Failure> {
         let begun = Instant::now();
         let device = self.open().map_err(Failure::preparing)?;
-        let bar = bar(COMPARISONS, self.quiet);
-        let found = conformance(&device, &mut |what| {
+        let comparisons = conformance().map_err(Failure::preparing)?;
+        let bar = bar(comparisons.len() as u64, self.quiet);
+        let make = |comparison: &Comparison| {
             bar.inc(1);
-            bar.set_message(what.to_owned());
-        });
+            bar.set_message(comparison.name().to_owned());
+            comparison.make(&device)
+        };
+        let found: Result<Vec<Finding>> = comparisons.iter().map(make).collect();
         bar.finish_and_clear();
         let found = found.map_err(Failure::running)?;
         let adapter = device.as_gpu().map(|gpu| gpu.adapter().clone());

@@ -2,7 +2,7 @@
 
 use super::params::Slab;
 use super::recording::Recording;
-use super::stage::{Bound, Spec, wgsl};
+use super::stage::{Bound, Constant, Spec, wgsl};
 use super::{Gpu, WORKGROUP};
 use crate::error::{Error, Result};
 use std::sync::Arc;
@@ -48,9 +48,13 @@ impl DenseMatrix {
             let slab = Slab { first: first as u32, rows: own as u32, ..Slab::default() };
             let slab = gpu.buffer_of("slab", &[slab])?;
             let entries = gpu.buffer("matrix", 4 * (own * dim) as u64)?;
-            let traffic = 4 * (own * dim + 3 * dim * chains) as u64;
-            let groups = [dim.div_ceil(WORKGROUP), chains];
-            let bound = Bound::new(gpu, &spec(dim), &[&slab, &entries, &x, &y], groups, traffic)?;
+            let groups = [dim.div_ceil(WORKGROUP), chains.div_ceil(lanes(chains))];
+            // Entries are read once for the vectors of a workgroup; its part of the vectors by each workgroup. Products of earlier slabs are
+            // read before they are written.
+            let products = if first == 0 { 2 } else { 4 } * dim * chains;
+            let words = own * dim * groups[1] + own * chains * groups[0] + products;
+            let (spec, buffers) = (spec(dim, chains), [&slab, &entries, &x, &y]);
+            let bound = Bound::new(gpu, &spec, &buffers, groups, 4 * words as u64)?;
             slabs.push((entries, bound));
         }
         let staging = gpu.staging("products", 8 * (dim * chains) as u64)?;
@@ -102,16 +106,28 @@ fn expect(what: &str, got: usize, want: usize) -> Result<()> {
     Err(Error::input(what, want.to_string(), got.to_string(), "make the sizes agree"))
 }
 
-fn spec(dim: usize) -> Spec {
+/// Vectors that share a reading of the matrix.
+fn lanes(chains: usize) -> usize {
+    match chains {
+        1 | 2 => chains,
+        _ => 4,
+    }
+}
+
+fn spec(dim: usize, chains: usize) -> Spec {
     Spec {
         name: "multiply",
         parts: vec![
             wgsl!("shared/guard.wgsl").into(),
             wgsl!("shared/two_float.wgsl").into(),
-            wgsl!("shared/cells.wgsl").into(),
             wgsl!("dense/multiply.wgsl").into(),
         ],
-        constants: vec![("WG", WORKGROUP.into()), ("CELLS", WORKGROUP.into()), ("DIM", dim.into())],
+        constants: vec![
+            ("WG", WORKGROUP.into()),
+            ("DIM", dim.into()),
+            ("CHAINS", chains.into()),
+            ("LANES", Constant::Fixed(lanes(chains) as u32)),
+        ],
         read_only: vec![true, true, true, false],
     }
 }
@@ -119,5 +135,5 @@ fn spec(dim: usize) -> Spec {
 /// The stage for a small problem, for tests that need no device.
 #[cfg(test)]
 pub(super) fn specs() -> Vec<Spec> {
-    vec![spec(100)]
+    [1, 2, 5].map(|chains| spec(100, chains)).into()
 }

@@ -241,5 +241,8 @@ pub(in super::super) fn test_specs() -> Vec<Spec> {
     let all = sites.map(|site| specs(&Layout::new(torus, 3, 0), site.into(), false, true));
     let centred = specs(&Layout::new(torus, 3, 0), sites[0].into(), true, true);
     let covariates = specs(&Layout::new(torus, 3, 6), sites[0].into(), false, true);
-    all.into_iter().chain([centred, covariates]).flatten().collect()
+    // The longest lines that the portable limits allow.
+    let longest = Torus { rows: 1024, columns: 1000, p1: 2048, p2: 2048 };
+    let longest = specs(&Layout::new(longest, 3, 6), sites[0].into(), false, true);
+    all.into_iter().chain([centred, covariates, longest]).flatten().collect()
 }

@@ -50,6 +50,12 @@ pub(super) struct Ar1Block {
     learn: Bound,
 }
 
+/// The largest buffer of a chain of so many latents.
+pub(super) fn chain_bytes(dim: usize) -> u64 {
+    let (plane, chunks) = (4 * dim.next_multiple_of(4) as u64, dim.div_ceil(CHUNK) as u64);
+    (PLANES as u64 * plane).max(8 * SUMS as u64 * chunks).max(size_of::<Ar1Prior>() as u64)
+}
+
 /// A series that chains of the batch belong to.
 pub(super) struct Series {
     pub(super) length: usize,

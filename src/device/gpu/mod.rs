@@ -57,7 +57,7 @@ pub(crate) use adapters::{Wanted, open};
 pub use context::{Cost, Gpu};
 pub use dense::DenseMatrix;
 pub use latents::MOST_COVARIATES;
-pub(crate) use latents::{GpuLatents, alike};
+pub(crate) use latents::{GpuLatents, alike, room, supported};
 
 /// Invocations of a workgroup in stages that need no particular number.
 const WORKGROUP: usize = 64;

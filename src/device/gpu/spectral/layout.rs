@@ -1,5 +1,6 @@
 //! Says how large everything is and how the work is cut into workgroups.
 
+use super::super::params::SpectralPrior;
 use super::super::{Gpu, WORKGROUP};
 use crate::error::{DeviceError, Result};
 use crate::structure::{NODES, Torus};
@@ -81,7 +82,27 @@ impl Layout {
         8 * (self.kinetic_groups() * KINETIC_SUMS * self.chains) as u64
     }
 
-    pub(super) fn work(&self) -> usize {
+    /// A panel of the table of eigenvalues.
+    pub(super) fn panel_bytes(&self) -> u64 {
+        4 * (NODES * self.quarter()) as u64
+    }
+
+    pub(super) fn work_bytes(&self) -> u64 {
+        8 * (self.work() * self.chains) as u64
+    }
+
+    pub(super) fn spectrum_bytes(&self) -> u64 {
+        8 * (self.quarter() * self.chains) as u64
+    }
+
+    /// The largest buffer that grows with the chains, but for the table.
+    pub(super) fn most_bytes(&self) -> u64 {
+        let prior = (size_of::<SpectralPrior>() * self.chains) as u64;
+        let sums = self.latent_bytes().max(self.site_bytes()).max(self.kinetic_bytes());
+        self.work_bytes().max(self.spectrum_bytes()).max(sums).max(prior)
+    }
+
+    fn work(&self) -> usize {
         self.torus.half2() * self.rows
     }
 

@@ -19,17 +19,26 @@ use super::params::SpectralPrior;
 use super::recording::Recording;
 use super::requests::Plan;
 use super::state::{State, total};
-use crate::error::{DeviceError, Result};
+use crate::error::Result;
 use crate::likelihood::SiteTwin;
 use crate::model::Model;
 use crate::numeric::two_floats;
-use crate::structure::{NODES, Place, Spectral};
+use crate::structure::{Place, Spectral};
 use layout::{KINETIC_SUMS, LATENT_SUMS, Layout, SITE_SUMS};
 use slots::Slots;
 use stages::{Buffers, Covariates, Stages};
 
 /// Panels of the table kept on the device if they fit: the posterior of a range rarely spans more.
 const SLOTS: usize = 32;
+
+/// How many chains of a field there is room for in buffers of `largest` bytes.
+pub(super) fn room(spectral: &Spectral, covariates: usize, largest: u64) -> usize {
+    let layout = Layout::new(spectral.torus(), 1, covariates);
+    let panels = (largest / layout.panel_bytes()) as usize;
+    // Chains may be at as many places of the table, unless all of it is there.
+    let tables = if spectral.table().panels() <= panels { usize::MAX } else { panels };
+    (largest / layout.most_bytes()).min(tables as u64) as usize
+}
 
 /// A field's stages and buffers.
 pub(super) struct SpectralBlock {
@@ -60,16 +69,8 @@ impl SpectralBlock {
         let covariates = Covariates::new(model);
         let layout = Layout::new(torus, chains, covariates.count);
         layout.check(gpu)?;
-        if !spectral.table().layout().is_quarter() {
-            return Err(DeviceError::Unsupported {
-                what: "a field with a slanting direction".into(),
-                why: "its spectrum lacks the symmetry the stages rely on".into(),
-                remedy: "turn the map so that the angle is 0 or 90 degrees, or use the CPU".into(),
-            }
-            .into());
-        }
-        let panel = 4 * (NODES * layout.quarter()) as u64;
-        let room = (gpu.adapter().binding / panel) as usize;
+        let panel = layout.panel_bytes();
+        let room = (gpu.largest() / panel) as usize;
         let slots = spectral.table().panels().min(SLOTS.min(room).max(chains));
         let prior = (size_of::<SpectralPrior>() * chains) as u64;
         let buffers = Buffers {

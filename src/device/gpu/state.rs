@@ -120,16 +120,17 @@ impl State {
 
     /// What it takes to move latents of unit mass and to read ½r'r of each chain.
     pub(super) fn kinetic(&self) -> Plan<'_> {
-        let groups = self.groups;
+        let bytes = 8 * (self.groups * self.chains) as u64;
         Plan {
-            stages: vec![&self.advance],
-            sums: vec![(&self.squares, 8 * (groups * self.chains) as u64)],
-            reader: Box::new(move |chain, sums| Evaluation {
-                potential: 0.5 * total(sums[chain * groups..(chain + 1) * groups].iter()),
-                ..Evaluation::default()
-            }),
-            prior: false,
+            stages: [Some(&self.advance), None, None, None, None],
+            sums: [Some((&self.squares, bytes)), None],
         }
+    }
+
+    /// What the sums of that mean for a chain.
+    pub(super) fn read_kinetic(&self, chain: usize, sums: &[[f32; 2]]) -> Evaluation {
+        let own = &sums[chain * self.groups..(chain + 1) * self.groups];
+        Evaluation { potential: 0.5 * total(own.iter()), ..Evaluation::default() }
     }
 
     /// Remembers z and its gradient.

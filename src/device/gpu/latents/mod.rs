@@ -6,7 +6,7 @@ mod snapshot;
 mod support;
 
 pub use block::MOST_COVARIATES;
-pub(super) use block::{Block, Evaluation, Mean, Reader};
+pub(super) use block::{Block, Evaluation, Mean};
 
 use super::Gpu;
 use super::ar1::{Ar1Block, Series};
@@ -46,6 +46,8 @@ pub(crate) struct GpuLatents {
     observed_means: Vec<Mean>,
     w: Vec<f64>,
     dw: Vec<f64>,
+    /// Which chains were last aimed inside the model.
+    inside: Vec<bool>,
 }
 
 /// What the host knows of a chain.
@@ -92,6 +94,7 @@ impl GpuLatents {
             observed_means: vec![Mean::default(); lanes.len()],
             w: vec![0.0; m],
             dw: vec![0.0; m],
+            inside: vec![true; lanes.len()],
             chains: Vec::with_capacity(lanes.len()),
         };
         for (b, Lane { model, coordinates, z, .. }) in lanes.into_iter().enumerate() {
@@ -139,10 +142,9 @@ impl GpuLatents {
         };
     }
 
-    /// Moves every chain's hyperparameters; says which are inside the model.
-    fn aim(&mut self, phi: &[f64]) -> Vec<bool> {
+    /// Moves every chain's hyperparameters, and remembers which are inside the model.
+    fn aim(&mut self, phi: &[f64]) {
         let m = self.w.len();
-        let mut inside = Vec::with_capacity(self.chains.len());
         for b in 0..self.chains.len() {
             let own = &phi[b * m..(b + 1) * m];
             self.chains[b].phi.copy_from_slice(own);
@@ -151,10 +153,9 @@ impl GpuLatents {
             model.hyperparameters().working(own, &mut self.w, &mut self.dw);
             let mean = Mean::new(model, &self.w);
             self.chains[b].mean = mean;
-            inside.push(self.block.aim(&self.state.gpu, b, &self.w[..p], &mean));
+            self.inside[b] = self.block.aim(&self.state.gpu, b, &self.w[..p], &mean);
         }
         self.block.upload(&self.state.gpu);
-        inside
     }
 
     /// Forgets moves that have been made.
@@ -171,7 +172,8 @@ impl GpuLatents {
         if self.motion.iter().any(|m| m.moving != 0 || m.draw != 0) {
             self.state.upload_motion(&self.motion);
             let mut recording = Recording::default();
-            for stage in self.block.kinetic().unwrap_or_else(|| self.state.kinetic()).stages {
+            let plan = self.block.kinetic().unwrap_or_else(|| self.state.kinetic());
+            for stage in plan.stages.into_iter().flatten() {
                 recording.dispatch(stage);
             }
             recording.submit(&self.state.gpu);

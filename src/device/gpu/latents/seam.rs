@@ -59,14 +59,17 @@ impl Latents for GpuLatents {
 
     fn request(&mut self, phi: &[f64], quantity: Quantity) {
         let potential = quantity == Quantity::Potential;
-        let inside =
-            if potential || self.centred() { self.aim(phi) } else { vec![true; self.chains.len()] };
+        if potential || self.centred() {
+            self.aim(phi);
+        } else {
+            self.inside.fill(true);
+        }
         self.state.upload_motion(&self.motion);
         let plan = match quantity {
             Quantity::Potential => self.block.evaluation(),
             Quantity::Kinetic => self.block.kinetic().unwrap_or_else(|| self.state.kinetic()),
         };
-        self.requests.make(plan, phi, inside);
+        self.requests.make(plan, quantity, phi, &self.inside);
         self.rest();
         if potential {
             for chain in &mut self.chains {
@@ -77,7 +80,7 @@ impl Latents for GpuLatents {
     }
 
     fn collect(&mut self, visit: &mut dyn FnMut(Reading<'_>)) {
-        self.requests.collect(visit);
+        self.requests.collect(&self.state, &*self.block, visit);
     }
 
     fn kick(&mut self, step: &[f64], flow: Flow) {

@@ -11,6 +11,10 @@ pub(super) const SITE_SUMS: usize = 2;
 pub(super) const KINETIC_SUMS: usize = 2;
 /// Invocations a workgroup has at least.
 const LEAST: usize = 64;
+/// Points of a line from which on a workgroup fills what every adapter has, 256 invocations and 16 KiB: a line alone would load numbers
+/// that are far apart in memory.
+const LONG: usize = 512;
+const MOST: usize = 256;
 
 /// Sizes of everything, and how work is cut into workgroups.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +39,11 @@ pub(super) struct Cut {
 
 impl Cut {
     fn new(points: usize, count: usize) -> Self {
-        let lines = (8 * LEAST / points).max(1);
+        let lines = if points < LONG {
+            (8 * LEAST / points).max(1)
+        } else {
+            (8 * MOST / points).clamp(1, count.next_power_of_two())
+        };
         Self { points, lines, groups: count.div_ceil(lines) }
     }
 

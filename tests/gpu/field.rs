@@ -147,6 +147,39 @@ fn sums_over_many_draws_are_those_of_double_precision() {
     }
 }
 
+/// Lines of 512 points and more share workgroups.
+#[test]
+fn long_lines_are_transformed_as_in_double_precision() {
+    for (rows, columns) in [(5, 200), (5, 400), (200, 5)] {
+        let name = format!("{rows} x {columns}");
+        let model = crate::worlds::cox(rows, columns, None);
+        let world = World { name: name.clone(), model, kappa: 0.1, chains: 2, step: 0.1 };
+        let phi: Vec<f64> = world.ids().flat_map(|chain| world.phi(chain)).collect();
+        let (m, n) = (phi.len() / 2, world.model.structure().dim());
+        let mut gpu = open(&world);
+        let (mut u, mut du) = (vec![0.0; 2], vec![0.0; phi.len()]);
+        gpu.evaluate(&phi, &mut u, &mut du);
+        let mut target = Target::new(world.model.clone(), &world.rounded(0.0)).unwrap();
+        for (chain, id) in world.ids().enumerate() {
+            let own = &phi[chain * m..(chain + 1) * m];
+            let (mut by_z, mut by_phi) = (vec![0.0; n], vec![0.0; m]);
+            let mut evaluate = |z: &[f64]| target.evaluate(z, own, &mut by_z, &mut by_phi);
+            let slightly: Vec<f64> = world.z(id).iter().map(|z| 1.0001 * z).collect();
+            let (other, want) = (evaluate(&slightly), evaluate(&world.z(id)));
+            // Sixteen units of single precision of all that is added up.
+            let bound = 16.0 * 2f64.powi(-24) * n as f64;
+            assert!((u[chain] - want).abs() <= bound, "{name}: {} and {want}", u[chain]);
+            assert!((other - want).abs() > bound, "{name}: must see a ten-thousandth");
+            let got = gpu.snapshot(chain).unwrap().by_z;
+            let size = by_z.iter().fold(0.0f64, |most, y| most.max(y.abs()));
+            let bound = 64.0 * 2f64.powi(-24) * size;
+            assert!(worst(&got, &by_z) <= bound, "{name}: {:e}", worst(&got, &by_z) / size);
+            let half: Vec<f64> = by_z.iter().map(|y| 0.999 * y).collect();
+            assert!(worst(&got, &half) > bound, "{name}: must see a thousandth");
+        }
+    }
+}
+
 #[test]
 fn a_rejected_chain_stands_where_it_stood() {
     let world = world();

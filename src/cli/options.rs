@@ -3,9 +3,10 @@
 use super::fit::check_bounds;
 use clap::{Args, ValueEnum};
 use sshmc::device::Device;
+use sshmc::model::Model;
 use sshmc::sample::{self, CoordinateChoice, Footprint, MassChoice, Settings};
 use sshmc::structure::{Anisotropy, Kernel};
-use sshmc::{Error, Result};
+use sshmc::{DeviceError, Error, Result};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -249,18 +250,13 @@ pub(crate) fn anisotropy(text: &str) -> std::result::Result<Anisotropy, String> 
 }
 
 impl Common {
-    /// Opens the device for a model with this many latents, none of which a GPU could compute if it is zero. `lacking` names what about
-    /// the model has no stages there: a GPU that was asked for will refuse it, and none is taken of its own accord.
-    pub(crate) fn device(&self, latents: usize, lacking: Option<&str>) -> Result<Chosen> {
+    /// Opens the device for a model with this many latents.
+    pub(crate) fn device(&self, latents: usize) -> Result<Chosen> {
         let named = |device| Chosen { device, notice: None };
         match self.device.to_lowercase().as_str() {
             "cpu" => Ok(named(Device::cpu())),
             "gpu" => Ok(named(Device::gpu()?)),
             "auto" => {
-                if let Some(what) = self.lacking().or(lacking) {
-                    let notice = Some(format!("cpu: {what} runs only there"));
-                    return Ok(Chosen { device: Device::cpu(), notice });
-                }
                 let (device, why) = Device::auto(latents.saturating_mul(self.chains as usize));
                 Ok(Chosen { device, notice: Some(why) })
             }
@@ -268,14 +264,24 @@ impl Common {
         }
     }
 
-    /// What about these options has no stages on a GPU, whatever the model.
-    fn lacking(&self) -> Option<&'static str> {
-        match (self.method, self.coordinates, self.mass) {
-            (Method::Sshmc, _, Mass::Auto | Mass::Identity) => None,
-            (Method::Sshmc, Coordinates::Centred, Mass::Prior) => None,
-            (Method::Sshmc, ..) => Some("this mass"),
-            _ => Some("this method"),
+    /// Takes the CPU after all for a model that no GPU can run, unless one was asked for: that one will refuse it.
+    pub(crate) fn reconsider(&self, chosen: Chosen, model: &Model) -> Result<Chosen> {
+        if !self.is_auto() {
+            return Ok(chosen);
         }
+        let settings = self.settings(Device::cpu())?;
+        Ok(match sample::refused_by_gpus(model, &settings) {
+            Some(DeviceError::Unsupported { what, why, .. }) => {
+                let notice = Some(format!("cpu: {what} runs only there ({why})"));
+                Chosen { device: Device::cpu(), notice }
+            }
+            _ => chosen,
+        })
+    }
+
+    /// Whether the device is left open.
+    fn is_auto(&self) -> bool {
+        self.device.eq_ignore_ascii_case("auto")
     }
 
     /// The settings, checked.

@@ -14,10 +14,10 @@ mod state;
 
 pub use choice::{Device, Lane};
 pub use cpu::CpuLatents;
-pub use state::{DeviceSums, LatentState};
+pub use state::{DeviceSums, FieldSums, LatentState};
 
 use crate::coordinates::Coordinates;
-use crate::draws::FieldDraws;
+use crate::draws::{FieldDraws, FieldPlan};
 use crate::error::{Error, Result};
 
 /// The exact flow that moves the latents between two kicks.
@@ -138,8 +138,8 @@ pub trait Latents: Send {
     /// Begins the means afresh with the next observation.
     fn forget(&mut self) {}
 
-    /// Names the sites of each chain whose draws [`Self::record`] keeps.
-    fn choose(&mut self, _sites: &[&[usize]]) -> Result<()> {
+    /// Says what [`Self::record`] is to keep of each chain's draws: at which sites, and whether of exponentials.
+    fn choose(&mut self, _plans: &[&FieldPlan]) -> Result<()> {
         Ok(())
     }
 

@@ -38,10 +38,21 @@ pub struct DeviceSums {
     pub constant: f64,
     /// Mean coefficients of the covariates.
     pub effects: Vec<f64>,
-    /// Draws in the field's moments.
+    /// Draws in the sums over fields.
     pub draws: u64,
-    /// Mean of the field, in draws or in observations.
-    pub mean: Vec<f64>,
-    /// Its sum of squared deviations.
-    pub squares: Vec<f64>,
+    /// Those sums, over draws or over observations.
+    pub fields: FieldSums,
+}
+
+/// Sums over the draws of a field, to the bit as a device keeps them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct FieldSums {
+    /// The first draw, from which deviations are measured.
+    pub reference: Vec<f32>,
+    /// Sums of deviations at every site, then of their squares, in pairs of floats.
+    pub sums: Vec<[f32; 2]>,
+    /// The same of e to the deviation, less one; empty where nobody asked for exponentials.
+    pub exponential: Vec<[f32; 2]>,
+    /// Draws above each level, level after level.
+    pub above: Vec<u32>,
 }

@@ -39,6 +39,13 @@ impl Exponential {
         }
     }
 
+    /// Takes what was accumulated elsewhere over `count` draws: moments, and draws above each level, level after level.
+    pub(crate) fn set(&mut self, count: u64, mean: Vec<f64>, squares: Vec<f64>, above: &[u32]) {
+        let counts = above.chunks_exact(mean.len().max(1));
+        self.levels.iter_mut().zip(counts).for_each(|(level, own)| level.2.copy_from_slice(own));
+        (self.count, self.mean, self.squares) = (count, mean, squares);
+    }
+
     /// All draws of several chains together; none if there are no chains.
     pub fn pooled<'a>(chains: impl IntoIterator<Item = &'a Exponential>) -> Option<Exponential> {
         let mut chains = chains.into_iter();

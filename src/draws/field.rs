@@ -51,6 +51,11 @@ impl FieldPlan {
     pub fn sites(&self) -> usize {
         self.sites
     }
+
+    /// Levels of the exponential, if it is followed.
+    pub fn levels(&self) -> Option<&[f64]> {
+        self.levels.as_deref()
+    }
 }
 
 /// One chain's field.
@@ -102,27 +107,24 @@ impl FieldDraws {
             *squares += before * (x - *mean);
         }
         self.draws.extend(self.kept.iter().map(|&site| field[site] as f32));
-        self.follow(Some(field));
+        if let Some(exponential) = &mut self.exponential {
+            exponential.record(field);
+        }
+        if self.is_due() {
+            self.whole.extend(field.iter().map(|&x| x as f32));
+        }
+        self.followed += 1;
     }
 
-    /// Whether anything but moments and kept sites is made of the next draw, so that its whole field is needed.
-    pub(crate) fn needs_field(&self) -> bool {
-        self.exponential.is_some() || self.is_due()
-    }
-
-    fn is_due(&self) -> bool {
+    /// Whether the whole field of the next draw is kept.
+    pub(crate) fn is_due(&self) -> bool {
         self.every.is_some_and(|every| self.followed.is_multiple_of(every as u64))
     }
 
-    /// Takes what is made of the whole field of the next draw; none where it is not needed.
-    pub(crate) fn follow(&mut self, field: Option<&[f64]>) {
-        if let Some(field) = field {
-            if self.is_due() {
-                self.whole.extend(field.iter().map(|&x| x as f32));
-            }
-            if let Some(exponential) = &mut self.exponential {
-                exponential.record(field);
-            }
+    /// Takes the whole field of the next draw where it is due, and lets that draw go by.
+    pub(crate) fn follow(&mut self, field: &[f32]) {
+        if self.is_due() {
+            self.whole.extend_from_slice(field);
         }
         self.followed += 1;
     }
@@ -130,6 +132,11 @@ impl FieldDraws {
     /// The exponential of the field, if it was followed.
     pub fn exponential(&self) -> Option<&Exponential> {
         self.exponential.as_ref()
+    }
+
+    /// The same, to be set to what was accumulated elsewhere.
+    pub(crate) fn exponential_mut(&mut self) -> Option<&mut Exponential> {
+        self.exponential.as_mut()
     }
 
     /// Whole fields of the draws 0, stride, 2 × stride, … (see [`FieldDraws::field_stride`]).
@@ -181,16 +188,14 @@ impl FieldDraws {
         }
     }
 
-    /// Keeps a draw of the kept sites only; its moments come by [`Self::set_moments`], the rest by [`Self::follow`].
+    /// Keeps a draw of the kept sites only; its whole field comes by [`Self::follow`], moments by [`Self::set_moments`].
     pub(crate) fn keep(&mut self, values: &[f32]) {
         self.draws.extend_from_slice(values);
     }
 
     /// Takes moments that were accumulated elsewhere: mean and sum of squared deviations over `count` draws.
-    pub(crate) fn set_moments(&mut self, count: u64, mean: &[f64], squares: &[f64]) {
-        self.count = count;
-        self.mean.copy_from_slice(mean);
-        self.squares.copy_from_slice(squares);
+    pub(crate) fn set_moments(&mut self, count: u64, mean: Vec<f64>, squares: Vec<f64>) {
+        (self.count, self.mean, self.squares) = (count, mean, squares);
     }
 
     /// Number of draws recorded.

@@ -157,6 +157,13 @@ impl Summary {
                 EnergyAudit::SUSPECT
             ));
         }
+        if !fit.exact_sums {
+            faults.push(format!(
+                "the driver of {} rearranges sums, so that energies are good to single precision only; see sampler.energy_audit, and run \
+                 on the CPU (--device cpu) or with another driver",
+                self.device
+            ));
+        }
         for chain in &fit.chains {
             let mean = chain.acceptance.iter().sum::<f64>() / chain.acceptance.len().max(1) as f64;
             if mean < 0.1 {

@@ -122,11 +122,10 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Names the sites whose draws are kept.
+    /// Says what is kept of draws.
     fn choose(&mut self) -> Result<()> {
-        let kept: Vec<&[usize]> =
-            lanes(self.members).map(|(member, _)| member.plan.field.kept()).collect();
-        self.kernel.system.latents.choose(&kept)
+        let plans: Vec<_> = lanes(self.members).map(|(member, _)| &member.plan.field).collect();
+        self.kernel.system.latents.choose(&plans)
     }
 
     /// Makes all transitions that are left.

@@ -92,19 +92,27 @@ pub fn field_plan(model: &Model, settings: &Settings) -> FieldPlan {
 
 /// The same of a field with so many sites.
 pub(super) fn field_plan_of(sites: usize, settings: &Settings) -> FieldPlan {
-    let (chains, draws) = settings.planned.unwrap_or((settings.chains, settings.draws));
-    let (chains, draws) = (chains as usize, draws as usize);
-    let plan = FieldPlan::new(sites, chains, draws, field_memory(settings, chains * draws));
+    let [chains, draws] = settings.planned_draws();
+    let plan = FieldPlan::new(sites, chains, draws, settings.field_memory());
     match &settings.exceed {
         Some(levels) => plan.with_exponential(levels),
         None => plan,
     }
 }
 
-fn field_memory(settings: &Settings, draws: usize) -> usize {
-    let few = 4 * GPU_SITES * draws;
-    let own = if settings.device.is_gpu() { FIELD_MEMORY.min(few) } else { FIELD_MEMORY };
-    settings.field_memory.unwrap_or(own)
+impl Settings {
+    /// Chains and draws of each that fields are thinned for.
+    fn planned_draws(&self) -> [usize; 2] {
+        let (chains, draws) = self.planned.unwrap_or((self.chains, self.draws));
+        [chains as usize, draws as usize]
+    }
+
+    /// Bytes for field draws.
+    pub(super) fn field_memory(&self) -> usize {
+        let few = 4 * GPU_SITES * self.planned_draws().iter().product::<usize>();
+        let own = if self.device.is_gpu() { FIELD_MEMORY.min(few) } else { FIELD_MEMORY };
+        self.field_memory.unwrap_or(own)
+    }
 }
 
 /// A smaller torus of any sides would not do for a GPU.

@@ -56,6 +56,7 @@ pub(super) fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progre
         device: settings.device.name(),
         chains,
         audit: None,
+        exact_sums: true,
     })
 }
 

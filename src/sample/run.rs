@@ -5,6 +5,7 @@ use super::batch::Batch;
 use super::bundle::batches;
 use super::member::Member;
 use super::pilot::settle_torus;
+use super::place::rehearse;
 use super::plan::{Plan, may_shrink};
 use super::settings::{Method, Settings};
 use super::state::Keeper;
@@ -52,6 +53,8 @@ pub struct Fit {
     pub chains: Vec<ChainDraws>,
     /// How far energies were from double precision; none where they were in it.
     pub audit: Option<EnergyAudit>,
+    /// Whether sums could be kept exact there, as they always can on the CPU (see [`crate::device::gpu::Gpu::sums_exactly`]).
+    pub exact_sums: bool,
 }
 
 /// One of several models that are fitted together: who is told of its progress, and who keeps its states.
@@ -91,6 +94,26 @@ pub fn run_together(parts: &[Part<'_>], settings: &Settings) -> Result<Vec<Fit>>
         return parts.iter().map(run).collect();
     }
     let settled = parts.iter().map(|part| settled(part, settings)).collect::<Result<Vec<_>>>()?;
+    if settings.device.is_tentative()
+        && let Err(Error::Device(error)) =
+            with_batches(parts, &settled, settings, |_, batches| rehearse(batches))
+    {
+        let note = format!("it ran on the CPU, because a GPU could not take it: {error}");
+        let noted =
+            |(model, cost): Settled| (Arc::new(Model::clone(&model).with_note(&note)), cost);
+        let settled: Vec<Settled> = settled.into_iter().map(noted).collect();
+        return run_settled(parts, &settled, &settings.on_cpu());
+    }
+    run_settled(parts, &settled, settings)
+}
+
+/// Does something with the chains in their batches.
+fn with_batches<T>(
+    parts: &[Part<'_>],
+    settled: &[Settled],
+    settings: &Settings,
+    then: impl FnOnce(&[Plan<'_>], &[Vec<Member<'_>>]) -> Result<T>,
+) -> Result<T> {
     let plans = settled.iter().map(|(model, _)| Plan::new(model, settings));
     let plans = plans.collect::<Result<Vec<_>>>()?;
     let ids: Vec<u32> = (0..settings.chains).map(|c| settings.first_chain + c).collect();
@@ -100,6 +123,28 @@ pub fn run_together(parts: &[Part<'_>], settings: &Settings) -> Result<Vec<Fit>>
         .map(|batch| batch.into_iter().map(|(k, own)| (k, &ids[own])))
         .map(|batch| batch.map(|(k, ids)| Member::new(&plans[k], ids, k, &parts[k])).collect())
         .collect();
+    then(&plans, &batches)
+}
+
+/// Runs models in the tori they are sampled in.
+fn run_settled(parts: &[Part<'_>], settled: &[Settled], settings: &Settings) -> Result<Vec<Fit>> {
+    let mut fits = with_batches(parts, settled, settings, |plans, batches| {
+        run_batches(plans, batches, settings)
+    })?;
+    for (fit, (_, pilot)) in fits.iter_mut().zip(settled) {
+        if let Some(first) = fit.chains.first_mut() {
+            first.warmup_gradients += pilot;
+        }
+    }
+    Ok(fits)
+}
+
+/// Runs all batches and gathers what the chains of each model recorded.
+fn run_batches(
+    plans: &[Plan<'_>],
+    batches: &[Vec<Member<'_>>],
+    settings: &Settings,
+) -> Result<Vec<Fit>> {
     let run = |members: &Vec<Member<'_>>| Batch::new(members)?.run();
     // A GPU has room for one batch; threads have a chain each.
     let records: Vec<_> = match settings.device.is_gpu() {
@@ -112,16 +157,13 @@ pub fn run_together(parts: &[Part<'_>], settings: &Settings) -> Result<Vec<Fit>>
         fit.chains.extend(chains);
         fit.audit = EnergyAudit::worst_of(fit.audit, audit);
     }
-    for (fit, (_, pilot)) in fits.iter_mut().zip(&settled) {
-        if let Some(first) = fit.chains.first_mut() {
-            first.warmup_gradients += pilot;
-        }
-    }
     Ok(fits)
 }
 
 /// The model in the torus it is sampled in, and what it cost to find that.
-fn settled(part: &Part<'_>, settings: &Settings) -> Result<(Arc<Model>, u64)> {
+type Settled = (Arc<Model>, u64);
+
+fn settled(part: &Part<'_>, settings: &Settings) -> Result<Settled> {
     if settings.small_torus && settings.learns() && may_shrink(part.model, settings) {
         settle_torus(part.model, part.keeper)
     } else {
@@ -137,6 +179,7 @@ fn empty(plan: &Plan<'_>, settings: &Settings) -> Fit {
         device: settings.device.name(),
         chains: Vec::new(),
         audit: None,
+        exact_sums: settings.device.as_gpu().is_none_or(|gpu| gpu.sums_exactly()),
     }
 }
 

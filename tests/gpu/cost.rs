@@ -4,6 +4,7 @@
 
 use crate::worlds::{World, worlds};
 use sshmc::device::{Device, Flow, gpu::Cost};
+use sshmc::draws::{FieldDraws, FieldPlan};
 use sshmc::hamiltonian::MassKind;
 use sshmc::integrate::{HyperMetric, Integrator, System};
 use sshmc::sample::{Info, Kernel, Tuning};
@@ -72,6 +73,41 @@ fn a_leapfrog_step_is_three_dispatches_and_one_wait() {
     assert!(cost.waits <= steps + 2, "{} waits for {steps} steps", cost.waits);
     assert_eq!((cost.pipelines, cost.buffers), (0, 0), "compiled or allocated again");
     kernel.system.latents.status().unwrap();
+}
+
+#[test]
+fn recording_a_draw_neither_waits_nor_fetches_nor_allocates() {
+    let device = open();
+    let world = worlds().into_iter().find(|w| w.name == "33 x 32").unwrap();
+    let mut kernel = kernel(&device, &world, Integrator::Joint(Flow::Rotation));
+    let (chains, sites) = (world.chains as usize, world.model.structure().sites());
+    // Room for some sites of every draw, and for a whole field every few draws.
+    let plan = FieldPlan::new(sites, chains, 400, 4 * chains * 400 * 170);
+    let plan = plan.with_exponential(&[1.0, 2.5]);
+    let every = plan.every().unwrap() as u32;
+    assert!((3..60).contains(&every), "a whole field every {every} draws");
+    let mut draws = vec![FieldDraws::new(&plan, 400); chains];
+    kernel.system.latents.choose(&vec![&plan; chains]).unwrap();
+    let mut info = vec![Info::default(); chains];
+    kernel.transition(0, &mut info);
+    kernel.system.latents.record(&mut draws);
+    for draw in 1..=every {
+        let before = device.as_gpu().unwrap().cost();
+        kernel.transition(draw, &mut info);
+        let moved = since(&device, before);
+        kernel.system.latents.record(&mut draws);
+        let cost = since(&device, before);
+        assert!(cost.waits <= u64::from(info[0].steps) + 2 + u64::from(draw == every));
+        assert_eq!((cost.pipelines, cost.buffers), (0, 0), "compiled or allocated again");
+        // The report with its sums, the exponential with its counts, and the chosen sites.
+        assert_eq!(cost.dispatches - moved.dispatches, 3);
+        let fetched = (cost.waits - moved.waits, cost.downloaded - moved.downloaded);
+        let whole = (1, 4 * (sites * chains) as u64);
+        assert_eq!(fetched, if draw == every { whole } else { (0, 0) }, "draw {draw}");
+    }
+    kernel.system.latents.finish(&mut draws);
+    kernel.system.latents.status().unwrap();
+    assert!(draws.iter().all(|own| own.fields().len() == 2 && own.count() == u64::from(every) + 1));
 }
 
 #[test]

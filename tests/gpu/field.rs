@@ -46,7 +46,7 @@ fn fields_moments_and_draws_follow_the_accepted_points() {
     let plan = FieldPlan::new(sites, 2, 10, 4 * 2 * 10 * 17);
     let mut on_device = vec![FieldDraws::new(&plan, 10); 2];
     let mut on_host = on_device.clone();
-    gpu.choose(&[plan.kept(); 2]).unwrap();
+    gpu.choose(&[&plan; 2]).unwrap();
     let mut field = vec![0.0; sites];
     let mut before = [vec![0.0; sites], vec![0.0; sites]];
     for index in 0..6 {
@@ -66,13 +66,116 @@ fn fields_moments_and_draws_follow_the_accepted_points() {
     gpu.status().unwrap();
     for (device, host) in on_device.iter().zip(&on_host) {
         assert_eq!(device.count(), host.count());
-        // Six updates of numbers below ten in single precision.
-        let bound = 6.0 * 10.0 * 2f64.powi(-24);
+        // Six updates of numbers below ten in pairs of floats.
+        let bound = 6.0 * 10.0 * 2f64.powi(-46);
         assert!(worst(device.mean(), host.mean()) <= bound);
         assert!(worst(&device.variance(), &host.variance()) <= 40.0 * bound);
         assert!(host.variance().iter().any(|v| *v > 1e-3), "the fields never moved");
         for k in 0..plan.kept().len() {
             assert!(device.series(k).eq(host.series(k)), "draws of site {k}");
+        }
+    }
+}
+
+/// The same sums in single precision, as they must not be.
+fn single_precision_mean(draws: impl Iterator<Item = f32>) -> f32 {
+    let (mut mean, mut count) = (0f32, 0f32);
+    for x in draws {
+        count += 1.0;
+        mean += (x - mean) / count;
+    }
+    mean
+}
+
+/// A pair of floats takes an error of 2⁻⁴⁶ of the sum with every draw, and `exponential_pair` is good to 2⁻³²; R and E are the largest
+/// deviation from the first draw and the largest exponential.
+#[test]
+fn sums_over_many_draws_are_those_of_double_precision() {
+    const POINTS: u32 = 40;
+    const REPEATS: usize = 500;
+    let world = named("3 x 5, fixed mean");
+    let (sites, chains) = (world.model.structure().sites(), world.chains as usize);
+    let phi: Vec<f64> = world.ids().flat_map(|chain| world.phi(chain)).collect();
+    let mut gpu = open(&world);
+    let (mut u, mut du) = (vec![0.0; chains], vec![0.0; phi.len()]);
+    gpu.evaluate(&phi, &mut u, &mut du);
+    gpu.save();
+    let plan = FieldPlan::new(sites, chains, 10, 4 * chains * 10).with_exponential(&[2.0, 4.0]);
+    let mut on_device: Vec<_> = (0..chains).map(|_| FieldDraws::new(&plan, 10)).collect();
+    let mut on_host = on_device.clone();
+    gpu.choose(&vec![&plan; chains]).unwrap();
+    let mut fields = vec![Vec::new(); chains];
+    for index in 0..POINTS {
+        transition(&mut *gpu, &phi, index, &vec![true; chains]);
+        for _ in 0..REPEATS {
+            gpu.record(&mut on_device);
+        }
+        for (chain, host) in on_host.iter_mut().enumerate() {
+            let mut field = vec![0.0; sites];
+            gpu.field(chain, &mut field);
+            (0..REPEATS).for_each(|_| host.record(&field));
+            fields[chain].push(field);
+        }
+    }
+    gpu.finish(&mut on_device);
+    gpu.status().unwrap();
+    let n = f64::from(POINTS) * REPEATS as f64;
+    let (sum, exp) = (n * 2f64.powi(-46), 2f64.powi(-32));
+    for ((device, host), fields) in on_device.iter().zip(&on_host).zip(&fields) {
+        assert_eq!(device.count(), host.count());
+        let flat = || fields.iter().flat_map(|field| field.iter().zip(&fields[0]));
+        let r = flat().map(|(x, first)| (x - first).abs()).fold(0.0, f64::max);
+        let e = flat().map(|(x, _)| x.exp()).fold(0.0, f64::max);
+        assert!(r > 0.5, "the fields hardly moved: {r}");
+        assert!(worst(device.mean(), host.mean()) <= sum * r);
+        assert!(worst(&device.variance(), &host.variance()) <= 4.0 * sum * r * r);
+        let (got, want) = (device.exponential().unwrap(), host.exponential().unwrap());
+        assert!(worst(got.mean(), want.mean()) <= (exp + sum) * e);
+        let square = |sd: Vec<f64>| sd.into_iter().map(|s| s * s).collect::<Vec<_>>();
+        let difference = worst(&square(got.sd()), &square(want.sd()));
+        assert!(difference <= (8.0 * exp + 4.0 * sum) * e * e, "{difference:e}");
+        let counts = got.exceedances().zip(want.exceedances());
+        counts.for_each(|(got, want)| assert_eq!(got, want));
+        assert!(want.exceedances().any(|(_, p)| p.iter().any(|&p| p > 0.0 && p < 1.0)));
+        // Single precision would not have done.
+        let single = |site: usize| {
+            let draws = fields.iter().flat_map(|f| std::iter::repeat_n(f[site] as f32, REPEATS));
+            f64::from(single_precision_mean(draws))
+        };
+        let single: Vec<f64> = (0..sites).map(single).collect();
+        assert!(worst(&single, host.mean()) > sum * r, "the comparison must see f32 rounding");
+    }
+}
+
+/// Lines of 512 points and more share workgroups.
+#[test]
+fn long_lines_are_transformed_as_in_double_precision() {
+    for (rows, columns) in [(5, 200), (5, 400), (200, 5)] {
+        let name = format!("{rows} x {columns}");
+        let model = crate::worlds::cox(rows, columns, None);
+        let world = World { name: name.clone(), model, kappa: 0.1, chains: 2, step: 0.1 };
+        let phi: Vec<f64> = world.ids().flat_map(|chain| world.phi(chain)).collect();
+        let (m, n) = (phi.len() / 2, world.model.structure().dim());
+        let mut gpu = open(&world);
+        let (mut u, mut du) = (vec![0.0; 2], vec![0.0; phi.len()]);
+        gpu.evaluate(&phi, &mut u, &mut du);
+        let mut target = Target::new(world.model.clone(), &world.rounded(0.0)).unwrap();
+        for (chain, id) in world.ids().enumerate() {
+            let own = &phi[chain * m..(chain + 1) * m];
+            let (mut by_z, mut by_phi) = (vec![0.0; n], vec![0.0; m]);
+            let mut evaluate = |z: &[f64]| target.evaluate(z, own, &mut by_z, &mut by_phi);
+            let slightly: Vec<f64> = world.z(id).iter().map(|z| 1.0001 * z).collect();
+            let (other, want) = (evaluate(&slightly), evaluate(&world.z(id)));
+            // Sixteen units of single precision of all that is added up.
+            let bound = 16.0 * 2f64.powi(-24) * n as f64;
+            assert!((u[chain] - want).abs() <= bound, "{name}: {} and {want}", u[chain]);
+            assert!((other - want).abs() > bound, "{name}: must see a ten-thousandth");
+            let got = gpu.snapshot(chain).unwrap().by_z;
+            let size = by_z.iter().fold(0.0f64, |most, y| most.max(y.abs()));
+            let bound = 64.0 * 2f64.powi(-24) * size;
+            assert!(worst(&got, &by_z) <= bound, "{name}: {:e}", worst(&got, &by_z) / size);
+            let half: Vec<f64> = by_z.iter().map(|y| 0.999 * y).collect();
+            assert!(worst(&got, &half) > bound, "{name}: must see a thousandth");
         }
     }
 }

@@ -15,7 +15,12 @@ pub(crate) fn bits(fit: &Fit) -> Vec<u64> {
         let moments = chain.field.mean().iter().copied().chain(chain.field.variance());
         let all = chain.parameters.iter().flatten().copied().chain(chain.energy.iter().copied());
         let whole = chain.field.fields().flatten().map(|&x| f64::from(x));
-        all.chain(draws).chain(moments).chain(whole).map(f64::to_bits).collect::<Vec<_>>()
+        let exponential = chain.field.exponential().into_iter().flat_map(|e| {
+            let shares = e.exceedances().flat_map(|(_, shares)| shares);
+            e.mean().iter().copied().chain(e.sd()).chain(shares).collect::<Vec<_>>()
+        });
+        let fields = draws.chain(moments).chain(whole).chain(exponential);
+        all.chain(fields).map(f64::to_bits).collect::<Vec<_>>()
     };
     fit.chains.iter().flat_map(one).collect()
 }

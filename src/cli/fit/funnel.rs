@@ -36,8 +36,8 @@ impl Funnel {
         at_most("--dim", self.dim as u64, 10_000_000).map_err(Failure::preparing)?;
         let model = funnel(self.dim, &self.common.priors).map_err(Failure::preparing)?;
         let subject = format!("Neal's funnel with {} latents", self.dim);
-        // No stages for this structure: an explicit GPU is refused when the run starts, and `auto` takes the CPU.
-        let chosen = self.common.device(0, None).map_err(Failure::preparing)?;
+        let chosen = self.common.device(0).map_err(Failure::preparing)?;
+        let chosen = self.common.reconsider(chosen, &model).map_err(Failure::preparing)?;
         let mut job = Job::prepare(model, subject, &self.common, chosen, &[])?;
         if self.common.priors.is_empty() {
             job.truth = Truth::from([("v".to_owned(), 0.0)]);

@@ -184,6 +184,10 @@ impl Job {
                 ""
             };
             writeln!(screen, "  GPU {}, single precision{kind}", adapter.name)?;
+            if !gpu.sums_exactly() {
+                let what = "its driver rearranges sums, so that energies are good to single precision only";
+                writeln!(screen, "  warning: {what}; use --device cpu or another driver")?;
+            }
         }
         let Footprint { memory, disk } = self.footprint;
         let (memory, disk) = (bounds::size(memory), bounds::size(disk));

@@ -67,8 +67,8 @@ impl Logistic {
             groups.len(),
             features.len()
         );
-        // No stages for this structure: an explicit GPU is refused when the run starts, and `auto` takes the CPU.
-        let chosen = self.common.device(0, None).map_err(Failure::preparing)?;
+        let chosen = self.common.device(0).map_err(Failure::preparing)?;
+        let chosen = self.common.reconsider(chosen, &model).map_err(Failure::preparing)?;
         let mut job = Job::prepare(model, subject, &self.common, chosen, &[&self.table])?;
         job.axes = vec![numbered("group", groups.len()), numbered("feature", features.len())];
         let quiet = self.common.quiet;

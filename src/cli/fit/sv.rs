@@ -2,7 +2,7 @@
 
 use super::{Finished, Job, check_bounds, open};
 use crate::cli::failure::Failure;
-use crate::cli::options::{Chosen, Common, Coordinates};
+use crate::cli::options::{Chosen, Common};
 use crate::cli::progress::Tally;
 use crate::cli::screen::Screen;
 use clap::Args;
@@ -81,10 +81,12 @@ impl Sv {
 
     /// Where all series are fitted.
     fn device(&self, all: &[Series]) -> Result<Chosen, Failure> {
-        let centred = matches!(self.common.coordinates, Coordinates::Centred);
-        let lacking = centred.then_some("a centred series");
         let latents = all.iter().map(|series| series.returns.steps()).sum();
-        self.common.device(latents, lacking).map_err(Failure::preparing)
+        let chosen = self.common.device(latents).map_err(Failure::preparing)?;
+        let Some(first) = all.first() else { return Ok(chosen) };
+        // What holds for one holds for all: they differ in their returns only.
+        let model = stochvol(&first.returns, &self.common.priors).map_err(Failure::preparing)?;
+        self.common.reconsider(chosen, &model).map_err(Failure::preparing)
     }
 
     /// A fit of one series, in a directory of its own if there are several.

@@ -26,6 +26,8 @@ pub struct AdapterSummary {
     pub binding: u64,
     /// Largest buffer, in bytes.
     pub buffer: u64,
+    /// Workgroups a dispatch can have along one side.
+    pub workgroups: u32,
 }
 
 impl AdapterSummary {
@@ -47,6 +49,7 @@ impl AdapterSummary {
             shared_memory: limits.max_compute_workgroup_storage_size,
             binding: limits.max_storage_buffer_binding_size,
             buffer: limits.max_buffer_size,
+            workgroups: limits.max_compute_workgroups_per_dimension,
         }
     }
 }
@@ -98,6 +101,7 @@ pub(crate) fn open(wanted: Wanted<'_>) -> Result<Arc<Gpu>> {
         let info = adapter.get_info();
         match wanted {
             Wanted::Best => true,
+            Wanted::Named(part) if part.trim().is_empty() => false,
             Wanted::Named(part) => info.name.to_lowercase().contains(&part.to_lowercase()),
             Wanted::Hardware => info.device_type != DeviceType::Cpu,
         }
@@ -105,6 +109,7 @@ pub(crate) fn open(wanted: Wanted<'_>) -> Result<Arc<Gpu>> {
     let Some(adapter) = found.iter().find(fits) else {
         return Err(match wanted {
             Wanted::Named(part) if !names.is_empty() => {
+                let part = if part.trim().is_empty() { "''" } else { part };
                 DeviceError::NoSuchAdapter { part: part.to_owned(), found: names.join(", ") }
             }
             _ => DeviceError::NoAdapter,

@@ -12,7 +12,7 @@
 //! | `gradient` | y; scans y forwards |
 //! | `follow` | what s, through Ty, says about the hyperparameters |
 
-use super::latents::{Block, Evaluation, Mean, Reader};
+use super::latents::{Block, Evaluation, Mean};
 use super::params::Ar1Prior;
 use super::recording::Recording;
 use super::requests::Plan;
@@ -42,12 +42,16 @@ pub(super) struct Ar1Block {
     chains: usize,
     chunks: usize,
     priors: Vec<Ar1Prior>,
-    /// The factor's process and the prior's own.
-    processes: Vec<(Process, Process)>,
     prior: wgpu::Buffer,
     sums: wgpu::Buffer,
     stages: [Bound; 5],
     learn: Bound,
+}
+
+/// The largest buffer of a chain of so many latents.
+pub(super) fn chain_bytes(dim: usize) -> u64 {
+    let (plane, chunks) = (4 * dim.next_multiple_of(4) as u64, dim.div_ceil(CHUNK) as u64);
+    (PLANES as u64 * plane).max(8 * SUMS as u64 * chunks).max(size_of::<Ar1Prior>() as u64)
 }
 
 /// A series that chains of the batch belong to.
@@ -94,7 +98,6 @@ impl Ar1Block {
             chains,
             chunks,
             priors: whose.iter().map(prior_of).collect(),
-            processes: vec![(Process::at(0.0, 0.0, 0.0), Process::at(0.0, 0.0, 0.0)); chains],
             stages: [
                 bind(0, &[&prior, &path, &ends, &state.motion, latents], chunks, 8)?,
                 bind(1, &[&prior, &path, &ends, latents], chunks, 8)?,
@@ -129,9 +132,7 @@ impl Block for Ar1Block {
         for (k, power) in prior.powers.iter_mut().enumerate() {
             *power = two_floats(rho.powi(8 << k));
         }
-        let usable = process.usable() && own.usable();
-        self.processes[chain] = (process, own);
-        usable
+        process.usable() && own.usable()
     }
 
     fn inform(&mut self, chain: usize, kappa: f32, _first: f64) {
@@ -144,10 +145,24 @@ impl Block for Ar1Block {
 
     fn evaluation(&self) -> Plan<'_> {
         Plan {
-            stages: self.stages.iter().collect(),
-            sums: vec![(&self.sums, 8 * (SUMS * self.chains * self.chunks) as u64)],
-            reader: self.reader(),
-            prior: true,
+            stages: self.stages.each_ref().map(Some),
+            sums: [Some((&self.sums, 8 * (SUMS * self.chains * self.chunks) as u64)), None],
+        }
+    }
+
+    fn read(&self, chain: usize, w: &[f64], sums: &[[f32; 2]]) -> Evaluation {
+        let each = self.chunks * SUMS;
+        let own = &sums[chain * each..(chain + 1) * each];
+        let s: [f64; SUMS] = std::array::from_fn(|k| total(own.iter().skip(k).step_by(SUMS)));
+        let kappa = f64::from(self.priors[chain].kappa);
+        let (process, prior) = (Process::at(kappa, w[0], w[1]), Process::at(0.0, w[0], w[1]));
+        let steps = (self.lengths[chain] - 1) as f64;
+        let half_log_det = |p: &Process| steps * p.log_scale + p.log_first;
+        Evaluation {
+            potential: s[0] + 0.5 * (s[2] + s[3]) + half_log_det(&prior) - half_log_det(&process),
+            by_w: by_w(&s, &process, &prior, steps),
+            by_coefficient: s[1] - kappa * s[11],
+            ..Evaluation::default()
         }
     }
 
@@ -156,28 +171,6 @@ impl Block for Ar1Block {
             recording.dispatch(stage);
         }
         recording.dispatch(&self.learn);
-    }
-}
-
-impl Ar1Block {
-    /// Reads sums, at the hyperparameters of now.
-    fn reader(&self) -> Reader {
-        let (each, lengths) = (self.chunks * SUMS, self.lengths.clone());
-        let processes = self.processes.clone();
-        let kappas: Vec<f64> = self.priors.iter().map(|p| f64::from(p.kappa)).collect();
-        Box::new(move |chain, sums| {
-            let own = &sums[chain * each..(chain + 1) * each];
-            let s: [f64; SUMS] = std::array::from_fn(|k| total(own.iter().skip(k).step_by(SUMS)));
-            let (process, prior) = &processes[chain];
-            let steps = (lengths[chain] - 1) as f64;
-            let half_log_det = |p: &Process| steps * p.log_scale + p.log_first;
-            Evaluation {
-                potential: s[0] + 0.5 * (s[2] + s[3]) + half_log_det(prior) - half_log_det(process),
-                by_w: by_w(&s, process, prior, steps),
-                by_coefficient: s[1] - kappas[chain] * s[11],
-                ..Evaluation::default()
-            }
-        })
     }
 }
 

@@ -90,7 +90,7 @@ impl Gpu {
             failure,
             exact_sums: OnceLock::new(),
         });
-        let exact = super::self_test::exact_sums(&gpu)?;
+        let exact = gpu.test_sums(true)?;
         let _ = gpu.exact_sums.set(exact);
         Ok(gpu)
     }
@@ -119,6 +119,12 @@ impl Gpu {
     /// not, energies are good to f32 rounding only, and the energy audit tells.
     pub fn sums_exactly(&self) -> bool {
         self.exact_sums.get().copied().unwrap_or(false)
+    }
+
+    /// Repeats that test, with the guard that keeps the driver from rearranging sums or without it: drivers that treat single precision as
+    /// exact fail without.
+    pub fn test_sums(&self, guarded: bool) -> Result<bool> {
+        super::self_test::exact_sums(self, guarded)
     }
 
     /// The first thing that went wrong, if anything has.
@@ -167,11 +173,15 @@ impl Gpu {
         (made, errors.into_iter().flatten().next())
     }
 
+    /// The largest buffer that stages can bind, in bytes.
+    pub(super) fn largest(&self) -> u64 {
+        self.summary.binding.min(self.summary.buffer) / 16 * 16
+    }
+
     /// A buffer of zeros that stages can bind; an error if it is over the adapter's limits.
     pub(super) fn buffer(&self, what: &str, bytes: u64) -> Result<wgpu::Buffer> {
         use wgpu::BufferUsages as Use;
-        let limit = self.summary.binding.min(self.summary.buffer);
-        self.allocate(what, bytes, limit, Use::STORAGE | Use::COPY_DST | Use::COPY_SRC)
+        self.allocate(what, bytes, self.largest(), Use::STORAGE | Use::COPY_DST | Use::COPY_SRC)
     }
 
     /// A buffer that the host reads.

@@ -7,8 +7,13 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Commands for one submission.
 #[derive(Default)]
 pub(super) struct Recording<'a> {
-    commands: Vec<Command<'a>>,
+    /// The first of them, which are all that an evaluation has: no memory is asked for.
+    few: [Option<Command<'a>>; FEW],
+    count: usize,
+    more: Vec<Command<'a>>,
 }
+
+const FEW: usize = 8;
 
 enum Command<'a> {
     Dispatch(&'a Bound),
@@ -18,8 +23,7 @@ enum Command<'a> {
 impl<'a> Recording<'a> {
     /// Runs a stage.
     pub(super) fn dispatch(&mut self, bound: &'a Bound) -> &mut Self {
-        self.commands.push(Command::Dispatch(bound));
-        self
+        self.push(Command::Dispatch(bound))
     }
 
     /// Copies bytes between buffers, from and to these offsets.
@@ -30,7 +34,15 @@ impl<'a> Recording<'a> {
         offsets: [u64; 2],
         bytes: u64,
     ) -> &mut Self {
-        self.commands.push(Command::Copy { from, to, offsets, bytes });
+        self.push(Command::Copy { from, to, offsets, bytes })
+    }
+
+    fn push(&mut self, command: Command<'a>) -> &mut Self {
+        match self.few.get_mut(self.count) {
+            Some(place) => *place = Some(command),
+            None => self.more.push(command),
+        }
+        self.count += 1;
         self
     }
 
@@ -46,6 +58,16 @@ impl<'a> Recording<'a> {
         &self,
         gpu: &Gpu,
         staging: &[(&wgpu::Buffer, u64)],
+        read: impl FnMut(&[u8]),
+    ) -> bool {
+        self.download_each(gpu, staging.iter().copied(), read)
+    }
+
+    /// The same with buffers that are listed one by one.
+    pub(super) fn download_each<'b>(
+        &self,
+        gpu: &Gpu,
+        staging: impl Iterator<Item = (&'b wgpu::Buffer, u64)> + Clone,
         mut read: impl FnMut(&[u8]),
     ) -> bool {
         if gpu.status().is_err() {
@@ -54,8 +76,8 @@ impl<'a> Recording<'a> {
         gpu.counters.submissions.fetch_add(1, Relaxed);
         let submission = gpu.command(|| {
             let encoder = self.encode(gpu);
-            for (buffer, bytes) in staging {
-                encoder.map_buffer_on_submit(buffer, wgpu::MapMode::Read, 0..*bytes, |_| ());
+            for (buffer, bytes) in staging.clone() {
+                encoder.map_buffer_on_submit(buffer, wgpu::MapMode::Read, 0..bytes, |_| ());
             }
             gpu.queue.submit([encoder.finish()])
         });
@@ -63,8 +85,8 @@ impl<'a> Recording<'a> {
             return false;
         }
         for (buffer, bytes) in staging {
-            gpu.counters.downloaded.fetch_add(*bytes, Relaxed);
-            match buffer.slice(0..*bytes).get_mapped_range() {
+            gpu.counters.downloaded.fetch_add(bytes, Relaxed);
+            match buffer.slice(0..bytes).get_mapped_range() {
                 Ok(view) => read(&view),
                 Err(error) => gpu.fail(crate::DeviceError::Lost {
                     adapter: gpu.adapter().name.clone(),
@@ -78,7 +100,7 @@ impl<'a> Recording<'a> {
 
     fn encode(&self, gpu: &Gpu) -> wgpu::CommandEncoder {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        let mut commands = self.commands.iter().peekable();
+        let mut commands = self.few.iter().flatten().chain(&self.more).peekable();
         while let Some(command) = commands.next() {
             match command {
                 Command::Copy { from, to, offsets, bytes } => {

@@ -1,24 +1,24 @@
 //! Lists what was asked of the device and has not been looked at: any number of requests, one wait.
 
-use super::latents::{Evaluation, Reader};
+use super::latents::{Block, Evaluation};
 use super::recording::Recording;
+use super::state::State;
 use super::{Gpu, stage::Bound};
-use crate::device::Reading;
+use crate::device::{Quantity, Reading};
 use crate::error::Result;
 use crate::hamiltonian::chain_rule;
 use crate::model::{Column, MeanTerm, Model};
 use std::sync::Arc;
 
 /// A quantity that has been computed, or will be, and waits to be read.
+#[derive(Default)]
 struct Request {
     /// Which of the staging buffers holds its sums, and how many bytes of it.
     staging: usize,
     bytes: u64,
     phi: Vec<f64>,
     inside: Vec<bool>,
-    reader: Reader,
-    /// Whether the hyperparameters' prior belongs to it: to potentials, not to kinetic energies.
-    prior: bool,
+    kinetic: bool,
 }
 
 /// Requests in the order they were made, and memory for their answers, which is used again.
@@ -26,52 +26,75 @@ pub(super) struct Requests {
     gpu: Arc<Gpu>,
     /// The model of each chain.
     models: Vec<Arc<Model>>,
-    made: Vec<Request>,
+    /// Requests, of which only the first few are to be answered; the others keep their memory for later.
+    requests: Vec<Request>,
+    made: usize,
     staging: Vec<(wgpu::Buffer, u64)>,
+    answer: Answer,
 }
 
 /// What to run and to read for a request.
+#[derive(Default)]
 pub(super) struct Plan<'a> {
-    pub(super) stages: Vec<&'a Bound>,
+    pub(super) stages: [Option<&'a Bound>; 5],
     /// Buffers of sums, and how many bytes of each.
-    pub(super) sums: Vec<(&'a wgpu::Buffer, u64)>,
-    pub(super) reader: Reader,
-    pub(super) prior: bool,
+    pub(super) sums: [Option<(&'a wgpu::Buffer, u64)>; 2],
 }
 
 impl Requests {
     pub(super) fn new(gpu: &Arc<Gpu>, models: Vec<Arc<Model>>) -> Self {
-        Self { gpu: gpu.clone(), models, made: Vec::new(), staging: Vec::new() }
+        Self {
+            gpu: gpu.clone(),
+            models,
+            requests: Vec::new(),
+            made: 0,
+            staging: Vec::new(),
+            answer: Answer::default(),
+        }
     }
 
     /// Has a plan run, without waiting.
-    pub(super) fn make(&mut self, plan: Plan<'_>, phi: &[f64], inside: Vec<bool>) {
-        let bytes = plan.sums.iter().map(|(_, bytes)| bytes).sum();
-        match self.room(bytes) {
-            Ok(staging) => {
-                let mut recording = Recording::default();
-                plan.stages.iter().for_each(|stage| {
-                    recording.dispatch(stage);
-                });
-                let mut offset = 0;
-                for (buffer, bytes) in &plan.sums {
-                    recording.copy(buffer, &self.staging[staging].0, [0, offset], *bytes);
-                    offset += bytes;
-                }
-                recording.submit(&self.gpu);
-                let (reader, prior) = (plan.reader, plan.prior);
-                let phi = phi.to_vec();
-                self.made.push(Request { staging, bytes, phi, inside, reader, prior });
-            }
-            Err(crate::Error::Device(error)) => self.gpu.fail(error),
-            Err(_) => {}
+    pub(super) fn make(
+        &mut self,
+        plan: Plan<'_>,
+        quantity: Quantity,
+        phi: &[f64],
+        inside: &[bool],
+    ) {
+        let bytes = plan.sums.iter().flatten().map(|(_, bytes)| bytes).sum();
+        let staging = match self.room(bytes) {
+            Ok(staging) => staging,
+            Err(crate::Error::Device(error)) => return self.gpu.fail(error),
+            Err(_) => return,
+        };
+        let mut recording = Recording::default();
+        plan.stages.into_iter().flatten().for_each(|stage| {
+            recording.dispatch(stage);
+        });
+        let mut offset = 0;
+        for (buffer, bytes) in plan.sums.into_iter().flatten() {
+            recording.copy(buffer, &self.staging[staging].0, [0, offset], bytes);
+            offset += bytes;
         }
+        recording.submit(&self.gpu);
+        if self.requests.len() == self.made {
+            self.requests.push(Request::default());
+        }
+        let request = &mut self.requests[self.made];
+        (request.staging, request.bytes) = (staging, bytes);
+        request.kinetic = quantity == Quantity::Kinetic;
+        request.phi.clear();
+        request.phi.extend_from_slice(phi);
+        request.inside.clear();
+        request.inside.extend_from_slice(inside);
+        self.made += 1;
     }
 
     /// A staging buffer that no other request uses, allocated if there is none.
     fn room(&mut self, bytes: u64) -> Result<usize> {
+        let made = &self.requests[..self.made];
         let free = |k: &usize| {
-            self.staging[*k].1 >= bytes && self.made.iter().all(|request| request.staging != *k)
+            self.staging[*k].1 >= bytes && made.iter().all(|request| request.staging != *k)
         };
         if let Some(k) = (0..self.staging.len()).find(free) {
             return Ok(k);
@@ -81,57 +104,91 @@ impl Requests {
     }
 
     /// Waits once, and hands over every answer in the order of the requests. Nothing is handed over if the device failed.
-    pub(super) fn collect(&mut self, visit: &mut dyn FnMut(Reading<'_>)) {
-        if self.made.is_empty() || self.gpu.status().is_err() {
-            self.made.clear();
+    pub(super) fn collect(
+        &mut self,
+        state: &State,
+        block: &dyn Block,
+        visit: &mut dyn FnMut(Reading<'_>),
+    ) {
+        let made = &self.requests[..std::mem::take(&mut self.made)];
+        if made.is_empty() || self.gpu.status().is_err() {
             return;
         }
-        let buffers: Vec<(&wgpu::Buffer, u64)> =
-            self.made.iter().map(|r| (&self.staging[r.staging].0, r.bytes)).collect();
-        let mut index = 0;
-        let (made, models) = (&self.made, &self.models);
-        Recording::default().download(&self.gpu, &buffers, |bytes| {
-            answer(models, &made[index], bytemuck::cast_slice(bytes), visit);
-            index += 1;
+        let (staging, models, answer) = (&self.staging, &self.models, &mut self.answer);
+        let buffers = made.iter().map(|request| (&staging[request.staging].0, request.bytes));
+        let mut requests = made.iter();
+        Recording::default().download_each(&self.gpu, buffers, |bytes| {
+            if let Some(request) = requests.next() {
+                answer.find(models, state, block, request, bytemuck::cast_slice(bytes));
+                visit(Reading { energy: &answer.energy, by_phi: &answer.by_phi });
+            }
         });
-        self.made.clear();
     }
 }
 
-/// Turns the sums of a request into energies and gradients.
-fn answer(
-    models: &[Arc<Model>],
-    request: &Request,
-    sums: &[[f32; 2]],
-    visit: &mut dyn FnMut(Reading<'_>),
-) {
-    let chains = request.inside.len();
-    let m = request.phi.len() / chains;
-    let mut energy = vec![f64::INFINITY; chains];
-    let mut by_phi = vec![0.0; request.phi.len()];
-    let (mut w, mut dw) = (vec![0.0; m], vec![0.0; m]);
-    for b in (0..chains).filter(|&b| request.inside[b]) {
-        let (model, own) = (&models[b], b * m..(b + 1) * m);
-        let Evaluation { potential, by_w, by_coefficient, by_effects } = (request.reader)(b, sums);
-        let phi = &request.phi[own.clone()];
-        model.hyperparameters().working(phi, &mut w, &mut dw);
-        let by_w = &by_w[..model.structure().parameters()];
-        let by_phi = &mut by_phi[own];
-        let density = if request.prior {
-            let mut by_effects = by_effects.iter();
-            let by_term = |term: &MeanTerm| match term.column {
-                Column::Constant => by_coefficient,
-                Column::Values(_) => by_effects.next().copied().unwrap_or(0.0),
+/// An answer, and what it is made with.
+#[derive(Default)]
+struct Answer {
+    energy: Vec<f64>,
+    by_phi: Vec<f64>,
+    w: Vec<f64>,
+    dw: Vec<f64>,
+    by_coefficients: Vec<f64>,
+}
+
+impl Answer {
+    /// Turns the sums of a request into energies and gradients.
+    fn find(
+        &mut self,
+        models: &[Arc<Model>],
+        state: &State,
+        block: &dyn Block,
+        request: &Request,
+        sums: &[[f32; 2]],
+    ) {
+        let chains = request.inside.len();
+        let m = request.phi.len() / chains.max(1);
+        refill(&mut self.energy, chains, f64::INFINITY);
+        refill(&mut self.by_phi, request.phi.len(), 0.0);
+        refill(&mut self.w, m, 0.0);
+        refill(&mut self.dw, m, 0.0);
+        for b in (0..chains).filter(|&b| request.inside[b]) {
+            let (model, own) = (&models[b], b * m..(b + 1) * m);
+            let phi = &request.phi[own.clone()];
+            model.hyperparameters().working(phi, &mut self.w, &mut self.dw);
+            let p = model.structure().parameters();
+            let found = match request.kinetic {
+                true => block.read_kinetic(b, sums).unwrap_or_else(|| state.read_kinetic(b, sums)),
+                false => block.read(b, &self.w[..p], sums),
             };
-            let by_c: Vec<f64> = model.mean().iter().map(by_term).collect();
-            chain_rule(model, phi, &dw, by_w, &by_c, by_phi)
-        } else {
-            by_phi.iter_mut().zip(by_w).zip(&dw).for_each(|((o, by_w), dw)| *o = by_w * dw);
-            0.0
-        };
-        // A number that is none comes from an overflow: the point is outside what single precision reaches.
-        let value = potential - density;
-        energy[b] = if value.is_nan() { f64::INFINITY } else { value };
+            let by_phi = &mut self.by_phi[own];
+            let by_w = &found.by_w[..p];
+            let density = if request.kinetic {
+                by_phi.iter_mut().zip(by_w).zip(&self.dw).for_each(|((o, by), dw)| *o = by * dw);
+                0.0
+            } else {
+                by_coefficients(model, &found, &mut self.by_coefficients);
+                chain_rule(model, phi, &self.dw, by_w, &self.by_coefficients, by_phi)
+            };
+            // A number that is none comes from an overflow: the point is outside what single precision reaches.
+            let value = found.potential - density;
+            self.energy[b] = if value.is_nan() { f64::INFINITY } else { value };
+        }
     }
-    visit(Reading { energy: &energy, by_phi: &by_phi });
+}
+
+fn refill(values: &mut Vec<f64>, count: usize, value: f64) {
+    values.clear();
+    values.resize(count, value);
+}
+
+/// Derivatives by the coefficients of the mean's terms.
+fn by_coefficients(model: &Model, found: &Evaluation, out: &mut Vec<f64>) {
+    let mut effects = found.by_effects.iter();
+    let by_term = |term: &MeanTerm| match term.column {
+        Column::Constant => found.by_coefficient,
+        Column::Values(_) => effects.next().copied().unwrap_or(0.0),
+    };
+    out.clear();
+    out.extend(model.mean().iter().map(by_term));
 }

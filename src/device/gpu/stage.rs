@@ -160,6 +160,15 @@ impl Bound {
         groups: [usize; 2],
         traffic: u64,
     ) -> crate::Result<Self> {
+        let most = gpu.adapter().workgroups as usize;
+        if let Some(&count) = groups.iter().find(|&&count| count > most) {
+            return Err(crate::DeviceError::Unsupported {
+                what: format!("a problem with {count} workgroups in stage {}", spec.name),
+                why: format!("{} takes at most {most} along a side", gpu.adapter().name),
+                remedy: "run fewer chains, a smaller problem, or use --device cpu".into(),
+            }
+            .into());
+        }
         let stage = gpu.stage(spec)?;
         debug_assert_eq!(resources.len(), stage.read_only.len());
         let entries: Vec<_> = resources

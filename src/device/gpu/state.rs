@@ -47,13 +47,18 @@ const MOST_GROUPS: usize = 64;
 /// Latents an invocation adds up at least.
 const SHARE: usize = 8;
 
+/// The largest buffer of a chain's latents: all their planes.
+pub(super) fn chain_bytes(dim: usize) -> u64 {
+    16 * dim.next_multiple_of(4) as u64
+}
+
 impl State {
     pub(super) fn new(gpu: &Arc<Gpu>, dim: usize, chains: usize) -> Result<Self> {
         let stride = dim.next_multiple_of(4);
         let plane = 4 * (stride * chains) as u64;
         let groups = dim.div_ceil(WORKGROUP * SHARE).clamp(1, MOST_GROUPS);
         let motion = gpu.buffer("motion of the chains", (size_of::<Motion>() * chains) as u64)?;
-        let state = gpu.buffer("latents of all chains", 4 * plane)?;
+        let state = gpu.buffer("latents of all chains", chains as u64 * chain_bytes(dim))?;
         let saved = gpu.buffer("saved latents of all chains", 2 * plane)?;
         let means = gpu.buffer("means of the latents", 2 * plane)?;
         let squares = gpu.buffer("kinetic energies", 8 * (groups * chains) as u64)?;
@@ -65,7 +70,7 @@ impl State {
             gpu,
             &spec("refresh", REFRESH, &[true, false]),
             &[&motion, &state],
-            [dim.div_ceil(4 * WORKGROUP), chains],
+            [dim.div_ceil(4 * WIDE), chains],
             bytes,
         )?;
         let advance = Bound::new(
@@ -115,16 +120,17 @@ impl State {
 
     /// What it takes to move latents of unit mass and to read ½r'r of each chain.
     pub(super) fn kinetic(&self) -> Plan<'_> {
-        let groups = self.groups;
+        let bytes = 8 * (self.groups * self.chains) as u64;
         Plan {
-            stages: vec![&self.advance],
-            sums: vec![(&self.squares, 8 * (groups * self.chains) as u64)],
-            reader: Box::new(move |chain, sums| Evaluation {
-                potential: 0.5 * total(sums[chain * groups..(chain + 1) * groups].iter()),
-                ..Evaluation::default()
-            }),
-            prior: false,
+            stages: [Some(&self.advance), None, None, None, None],
+            sums: [Some((&self.squares, bytes)), None],
         }
+    }
+
+    /// What the sums of that mean for a chain.
+    pub(super) fn read_kinetic(&self, chain: usize, sums: &[[f32; 2]]) -> Evaluation {
+        let own = &sums[chain * self.groups..(chain + 1) * self.groups];
+        Evaluation { potential: 0.5 * total(own.iter()), ..Evaluation::default() }
     }
 
     /// Remembers z and its gradient.
@@ -174,15 +180,36 @@ pub(super) fn send(gpu: &Gpu, buffer: &wgpu::Buffer, offset: u64, values: &[f64]
 /// Reads f32 numbers from a buffer; NaN if the device failed. For rare use: it allocates, and waits.
 pub(super) fn fetch(gpu: &Gpu, buffer: &wgpu::Buffer, offset: u64, out: &mut [f64]) {
     out.fill(f64::NAN);
-    let bytes = 4 * out.len() as u64;
+    fetch_with(gpu, buffer, offset, 4 * out.len() as u64, |bytes| {
+        let values: &[f32] = bytemuck::cast_slice(bytes);
+        out.iter_mut().zip(values).for_each(|(o, &v)| *o = f64::from(v));
+    });
+}
+
+/// Reads values as they are; zeros if the device failed. For rare use, too.
+pub(super) fn fetch_all<T: bytemuck::Pod>(
+    gpu: &Gpu,
+    buffer: &wgpu::Buffer,
+    offset: u64,
+    count: usize,
+) -> Vec<T> {
+    let mut out = vec![T::zeroed(); count];
+    let bytes = size_of_val(&out[..]) as u64;
+    fetch_with(gpu, buffer, offset, bytes, |bytes| {
+        out.copy_from_slice(bytemuck::cast_slice(bytes));
+    });
+    out
+}
+
+fn fetch_with(gpu: &Gpu, buffer: &wgpu::Buffer, offset: u64, bytes: u64, read: impl FnMut(&[u8])) {
+    if bytes == 0 {
+        return;
+    }
     match gpu.staging("latents to read", bytes) {
         Ok(staging) => {
             let mut recording = Recording::default();
             recording.copy(buffer, &staging, [offset, 0], bytes);
-            recording.download(gpu, &[(&staging, bytes)], |bytes| {
-                let values: &[f32] = bytemuck::cast_slice(bytes);
-                out.iter_mut().zip(values).for_each(|(o, &v)| *o = f64::from(v));
-            });
+            recording.download(gpu, &[(&staging, bytes)], read);
         }
         Err(crate::Error::Device(error)) => gpu.fail(error),
         Err(_) => {}
@@ -221,7 +248,7 @@ fn spec(
         name,
         parts: parts.iter().map(|&part| part.into()).collect(),
         constants: vec![
-            ("WG", if name == "settle" { WIDE } else { WORKGROUP }.into()),
+            ("WG", if name == "advance" { WORKGROUP } else { WIDE }.into()),
             ("CELLS", WORKGROUP.into()),
             ("DIM", dim.into()),
             ("SHARE", SHARE.into()),

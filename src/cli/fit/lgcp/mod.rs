@@ -12,8 +12,7 @@ use clap::Args;
 use sshmc::Error;
 use sshmc::archive::{Axis, Variable};
 use sshmc::data::OutputDir;
-use sshmc::device::gpu::MOST_COVARIATES;
-use sshmc::model::{LgcpOptions, lgcp};
+use sshmc::model::{LgcpOptions, Model, lgcp};
 use sshmc::report::{FieldMoments, Level, LgcpRecord, Run, intensity_maps};
 use sshmc::structure::{Anisotropy, Sides};
 use std::io::Write;
@@ -95,22 +94,14 @@ impl Lgcp {
         }
         // The torus has at least four cells for each of the grid's.
         let cells = data.counts.grid().cells();
-        let lacking =
-            (data.covariates.len() > MOST_COVARIATES).then_some("a mean with so many covariates");
-        let chosen = self.device(4 * cells, lacking).map_err(Failure::preparing)?;
+        let mut chosen = self.device(4 * cells).map_err(Failure::preparing)?;
         let size = [4 * cells, cells, 3 + data.covariates.len()];
         self.common.check_size(size, &chosen).map_err(Failure::preparing)?;
-        let options = LgcpOptions {
-            mu: self.mu,
-            kernel: self.kernel.into(),
-            anisotropy: self.anisotropy.unwrap_or(Anisotropy::NONE),
-            covariates: data.covariates.clone(),
-            priors: self.common.priors.clone(),
-            sides: if chosen.device.is_gpu() { Sides::PowersOfTwo } else { Sides::Smooth },
-        };
-        let mut model = lgcp(&data.counts, &options).map_err(Failure::preparing)?;
-        for note in &data.notes {
-            model = model.with_note(note);
+        let mut model = self.model(&data, &chosen).map_err(Failure::preparing)?;
+        let gpu = chosen.device.is_gpu();
+        chosen = self.common.reconsider(chosen, &model).map_err(Failure::preparing)?;
+        if gpu != chosen.device.is_gpu() {
+            model = self.model(&data, &chosen).map_err(Failure::preparing)?;
         }
         let files = self.input.files();
         let inputs: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
@@ -124,17 +115,27 @@ impl Lgcp {
         job.run(&mut Screen::open(quiet), quiet, |run| write_files(&data, &levels, run)).map(|_| ())
     }
 
+    /// The model for a device.
+    fn model(&self, data: &LgcpData, chosen: &Chosen) -> sshmc::Result<Model> {
+        let options = LgcpOptions {
+            mu: self.mu,
+            kernel: self.kernel.into(),
+            anisotropy: self.anisotropy.unwrap_or(Anisotropy::NONE),
+            covariates: data.covariates.clone(),
+            priors: self.common.priors.clone(),
+            sides: if chosen.device.is_gpu() { Sides::PowersOfTwo } else { Sides::Smooth },
+        };
+        let model = lgcp(&data.counts, &options)?;
+        Ok(data.notes.iter().fold(model, Model::with_note))
+    }
+
     /// The device for so many latents; slanting fields are for the CPU, whatever there is.
-    fn device(&self, latents: usize, lacking: Option<&str>) -> sshmc::Result<Chosen> {
+    fn device(&self, latents: usize) -> sshmc::Result<Chosen> {
         let slanting = self.anisotropy.filter(|anisotropy| !anisotropy.is_aligned());
-        let Some(anisotropy) = slanting else { return self.common.device(latents, lacking) };
+        let Some(anisotropy) = slanting else { return self.common.device(latents) };
         match self.common.device.to_lowercase().as_str() {
-            "cpu" => self.common.device(latents, lacking),
-            "auto" => {
-                let why =
-                    format!("cpu: a GPU cannot do an angle of {} degrees", anisotropy.angle());
-                Ok(Chosen { notice: Some(why), ..Chosen::default() })
-            }
+            "cpu" => self.common.device(latents),
+            "auto" => Ok(Chosen::default()),
             device => Err(Error::input(
                 "--anisotropy",
                 "an angle of 0 or 90 degrees, which is all a GPU can do",

@@ -19,17 +19,22 @@ pub(in super::super) trait Block: Send {
     /// What it takes to move latents, evaluate them and leave the gradient in the state.
     fn evaluation(&self) -> Plan<'_>;
 
+    /// What the sums of an evaluation mean for a chain at working values w.
+    fn read(&self, chain: usize, w: &[f64], sums: &[[f32; 2]]) -> Evaluation;
+
     /// What it takes to move latents and read their kinetic energy; none if their mass is one.
     fn kinetic(&self) -> Option<Plan<'_>> {
+        None
+    }
+
+    /// What the sums of that mean for a chain.
+    fn read_kinetic(&self, _chain: usize, _sums: &[[f32; 2]]) -> Option<Evaluation> {
         None
     }
 
     /// Records the stages that add the current point to the running means, at the hyperparameters last aimed at.
     fn learn<'a>(&'a self, recording: &mut Recording<'a>);
 }
-
-/// Says what a request's sums mean for a chain.
-pub(in super::super) type Reader = Box<dyn Fn(usize, &[[f32; 2]]) -> Evaluation + Send>;
 
 /// A chain's potential, less the prior of its hyperparameters, or its kinetic energy, and its derivatives.
 #[derive(Clone, Copy, Debug, Default)]

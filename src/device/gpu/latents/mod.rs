@@ -6,7 +6,7 @@ mod snapshot;
 mod support;
 
 pub use block::MOST_COVARIATES;
-pub(super) use block::{Block, Evaluation, Mean, Reader};
+pub(super) use block::{Block, Evaluation, Mean};
 
 use super::Gpu;
 use super::ar1::{Ar1Block, Series};
@@ -16,15 +16,18 @@ use super::recording::Recording;
 use super::requests::Requests;
 use super::spectral::SpectralBlock;
 use super::state::{Plane, State};
+use super::{ar1, field, spectral, state};
 use crate::coordinates::Coordinates;
 use crate::device::Lane;
-use crate::error::{Error, Result};
+use crate::draws::FieldPlan;
+use crate::error::Result;
 use crate::hamiltonian::{MassKind, Target};
-use crate::model::Model;
+use crate::likelihood::SiteTwin;
+use crate::model::{Column, Model};
 use crate::structure::{Information, Structure};
 use std::sync::Arc;
-pub(crate) use support::alike;
-use support::{batch_unsupported, structure_unsupported, supported};
+use support::Crew;
+pub(crate) use support::{alike, supported};
 
 /// Latents of a batch of chains on a GPU.
 pub(crate) struct GpuLatents {
@@ -43,6 +46,8 @@ pub(crate) struct GpuLatents {
     observed_means: Vec<Mean>,
     w: Vec<f64>,
     dw: Vec<f64>,
+    /// Which chains were last aimed inside the model.
+    inside: Vec<bool>,
 }
 
 /// What the host knows of a chain.
@@ -66,13 +71,14 @@ impl GpuLatents {
         seed: u64,
         lanes: Vec<Lane>,
     ) -> Result<Self> {
+        let crew = Crew::new(&lanes, mass)?;
         let models: Vec<Arc<Model>> = lanes.iter().map(|lane| lane.model.clone()).collect();
         let most = |size: fn(&Structure) -> usize| {
             models.iter().map(|model| size(model.structure())).max().unwrap_or(0)
         };
         let state = State::new(gpu, most(Structure::dim), lanes.len())?;
         let field = Field::new(gpu, &state.motion, most(Structure::sites), lanes.len())?;
-        let block = block(&state, &field, mass, &lanes)?;
+        let block = block(&state, &field, crew)?;
         let motion = lanes.iter().map(|lane| still(seed, lane)).collect();
         let m = models.first().map_or(0, |model| model.hyperparameters().len());
         let mut latents = Self {
@@ -88,6 +94,7 @@ impl GpuLatents {
             observed_means: vec![Mean::default(); lanes.len()],
             w: vec![0.0; m],
             dw: vec![0.0; m],
+            inside: vec![true; lanes.len()],
             chains: Vec::with_capacity(lanes.len()),
         };
         for (b, Lane { model, coordinates, z, .. }) in lanes.into_iter().enumerate() {
@@ -135,10 +142,9 @@ impl GpuLatents {
         };
     }
 
-    /// Moves every chain's hyperparameters; says which are inside the model.
-    fn aim(&mut self, phi: &[f64]) -> Vec<bool> {
+    /// Moves every chain's hyperparameters, and remembers which are inside the model.
+    fn aim(&mut self, phi: &[f64]) {
         let m = self.w.len();
-        let mut inside = Vec::with_capacity(self.chains.len());
         for b in 0..self.chains.len() {
             let own = &phi[b * m..(b + 1) * m];
             self.chains[b].phi.copy_from_slice(own);
@@ -147,10 +153,9 @@ impl GpuLatents {
             model.hyperparameters().working(own, &mut self.w, &mut self.dw);
             let mean = Mean::new(model, &self.w);
             self.chains[b].mean = mean;
-            inside.push(self.block.aim(&self.state.gpu, b, &self.w[..p], &mean));
+            self.inside[b] = self.block.aim(&self.state.gpu, b, &self.w[..p], &mean);
         }
         self.block.upload(&self.state.gpu);
-        inside
     }
 
     /// Forgets moves that have been made.
@@ -167,7 +172,8 @@ impl GpuLatents {
         if self.motion.iter().any(|m| m.moving != 0 || m.draw != 0) {
             self.state.upload_motion(&self.motion);
             let mut recording = Recording::default();
-            for stage in self.block.kinetic().unwrap_or_else(|| self.state.kinetic()).stages {
+            let plan = self.block.kinetic().unwrap_or_else(|| self.state.kinetic());
+            for stage in plan.stages.into_iter().flatten() {
                 recording.dispatch(stage);
             }
             recording.submit(&self.state.gpu);
@@ -205,35 +211,41 @@ impl GpuLatents {
 }
 
 /// The stages of the prior that all chains share.
-fn block(state: &State, field: &Field, mass: &MassKind, lanes: &[Lane]) -> Result<Box<dyn Block>> {
-    let mut series: Vec<Series> = Vec::new();
-    let mut whose = Vec::with_capacity(lanes.len());
-    for (b, lane) in lanes.iter().enumerate() {
-        if b == 0 || !Arc::ptr_eq(&lane.model, &lanes[b - 1].model) {
-            let twin = supported(&lane.model, &lane.coordinates, mass)?;
-            series.push(Series { length: lane.model.structure().dim(), twin });
-        }
-        whose.push(series.len() - 1);
-    }
-    let first = lanes.first().map(|lane| &lane.model);
-    let (Some(model), Some(Series { twin, .. })) = (first, series.first()) else {
-        return Err(Error::Numeric("a batch without chains".into()));
-    };
-    if series.len() > 1 && !lanes.iter().all(|lane| alike(model, &lane.model)) {
-        return Err(batch_unsupported().into());
-    }
+fn block(state: &State, field: &Field, crew: Crew) -> Result<Box<dyn Block>> {
+    let Crew { models, whose, centred } = crew;
+    let (model, field) = (models[0].0.clone(), &field.proposed);
     Ok(match model.structure() {
         Structure::Spectral(spectral) => {
-            let centred = lanes[0].coordinates == Coordinates::Centred;
-            let field = &field.proposed;
-            Box::new(SpectralBlock::new(state, field, spectral, model, twin, centred)?)
+            let twin = &models[0].1;
+            Box::new(SpectralBlock::new(state, field, spectral, &model, twin, centred)?)
         }
-        Structure::Ar1(_) => {
-            let reports_mean = model.reports_mean();
-            Box::new(Ar1Block::new(state, &field.proposed, &series, whose, reports_mean)?)
+        _ => {
+            let one = |(model, twin): (Arc<Model>, SiteTwin)| {
+                let length = model.structure().dim();
+                Series { length, twin }
+            };
+            let series: Vec<Series> = models.into_iter().map(one).collect();
+            Box::new(Ar1Block::new(state, field, &series, whose, model.reports_mean())?)
         }
-        structure => return Err(structure_unsupported(structure).into()),
     })
+}
+
+/// How many chains of a model that are recorded like this a batch on a GPU has room for: none of its buffers is larger than the
+/// adapter allows, and no dispatch has more workgroups. 0 if there is not even room for one.
+pub(crate) fn room(gpu: &Gpu, model: &Model, plan: &FieldPlan) -> usize {
+    let (structure, largest) = (model.structure(), gpu.largest());
+    let dim = structure.dim();
+    let own = match structure {
+        Structure::Spectral(field) => {
+            let terms = model.mean().iter();
+            let covariates = terms.filter(|term| matches!(term.column, Column::Values(_)));
+            spectral::room(field, covariates.count(), largest)
+        }
+        _ => (largest / ar1::chain_bytes(dim)) as usize,
+    };
+    let bytes = state::chain_bytes(dim).max(field::chain_bytes(plan));
+    let bytes = bytes.max(size_of::<Motion>() as u64);
+    own.min((largest / bytes) as usize).min(gpu.adapter().workgroups as usize)
 }
 
 /// A chain that stands still.

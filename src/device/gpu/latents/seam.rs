@@ -1,13 +1,13 @@
 //! Does what a sampler asks for through the [`Latents`] seam.
 
-use super::super::field::weigh;
+use super::super::field::{Moments, weigh};
 use super::super::recording::Recording;
 use super::super::state::Plane;
 use super::GpuLatents;
-use super::support::supported;
+use super::supported;
 use crate::coordinates::Coordinates;
 use crate::device::{Flow, LatentState, Latents, Quantity, Reading};
-use crate::draws::FieldDraws;
+use crate::draws::{FieldDraws, FieldPlan};
 use crate::error::Result;
 
 impl Latents for GpuLatents {
@@ -59,14 +59,17 @@ impl Latents for GpuLatents {
 
     fn request(&mut self, phi: &[f64], quantity: Quantity) {
         let potential = quantity == Quantity::Potential;
-        let inside =
-            if potential || self.centred() { self.aim(phi) } else { vec![true; self.chains.len()] };
+        if potential || self.centred() {
+            self.aim(phi);
+        } else {
+            self.inside.fill(true);
+        }
         self.state.upload_motion(&self.motion);
         let plan = match quantity {
             Quantity::Potential => self.block.evaluation(),
             Quantity::Kinetic => self.block.kinetic().unwrap_or_else(|| self.state.kinetic()),
         };
-        self.requests.make(plan, phi, inside);
+        self.requests.make(plan, quantity, phi, &self.inside);
         self.rest();
         if potential {
             for chain in &mut self.chains {
@@ -77,7 +80,7 @@ impl Latents for GpuLatents {
     }
 
     fn collect(&mut self, visit: &mut dyn FnMut(Reading<'_>)) {
-        self.requests.collect(visit);
+        self.requests.collect(&self.state, &*self.block, visit);
     }
 
     fn kick(&mut self, step: &[f64], flow: Flow) {
@@ -192,8 +195,8 @@ impl Latents for GpuLatents {
 
     fn learnt(&mut self, chain: usize, x: &mut [f64], g: &mut [f64], eta: &mut [f64]) {
         self.state.means(chain, x, g);
-        let mut squares = vec![0.0; eta.len()];
-        self.field.moments(chain, eta, &mut squares);
+        let sums = self.field.sums(chain, eta.len());
+        eta.copy_from_slice(&Moments::of_field(&sums, self.observed).mean);
         let model = &self.chains[chain].model;
         if !model.reports_mean() {
             self.observed_means[chain].add_to(model, eta);
@@ -204,9 +207,9 @@ impl Latents for GpuLatents {
         self.observed = 0;
     }
 
-    fn choose(&mut self, sites: &[&[usize]]) -> Result<()> {
+    fn choose(&mut self, plans: &[&FieldPlan]) -> Result<()> {
         self.draws = 0;
-        self.field.choose(&self.state.motion, sites)
+        self.field.choose(&self.state.motion, plans)
     }
 
     fn record(&mut self, draws: &mut [FieldDraws]) {
@@ -220,32 +223,27 @@ impl Latents for GpuLatents {
         self.field.keeping(&mut recording);
         recording.submit(&self.state.gpu);
         if self.field.count() {
-            self.field.drain(|chain, values| draws[chain].keep(values));
+            self.field.drain(draws);
         }
-        let mut field = Vec::new();
-        for (chain, draws) in draws.iter_mut().enumerate() {
-            if draws.needs_field() {
-                field.resize(draws.mean().len(), 0.0);
-                self.field.read(chain, &mut field);
-                draws.follow(Some(&field));
-            } else {
-                draws.follow(None);
+        self.field.follow(draws);
+    }
+
+    fn finish(&mut self, draws: &mut [FieldDraws]) {
+        self.field.drain(draws);
+        for (b, draws) in draws.iter_mut().enumerate() {
+            let sums = self.field.sums(b, self.chains[b].model.structure().sites());
+            let Moments { mean, squares } = Moments::of_field(&sums, self.draws);
+            draws.set_moments(self.draws, mean, squares);
+            let followed = !sums.exponential.is_empty();
+            if let Some(exponential) = draws.exponential_mut().filter(|_| followed) {
+                let Moments { mean, squares } = Moments::of_exponential(&sums, self.draws);
+                exponential.set(self.draws, mean, squares, &sums.above);
             }
         }
     }
 
-    fn finish(&mut self, draws: &mut [FieldDraws]) {
-        self.field.drain(|chain, values| draws[chain].keep(values));
-        for (b, draws) in draws.iter_mut().enumerate() {
-            let sites = self.chains[b].model.structure().sites();
-            let (mut mean, mut squares) = (vec![0.0; sites], vec![0.0; sites]);
-            self.field.moments(b, &mut mean, &mut squares);
-            draws.set_moments(self.draws, &mean, &squares);
-        }
-    }
-
     fn deliver(&mut self, draws: &mut [FieldDraws]) {
-        self.field.drain(|chain, values| draws[chain].keep(values));
+        self.field.drain(draws);
     }
 
     fn snapshot(&mut self, chain: usize) -> Result<LatentState> {

@@ -14,13 +14,12 @@ impl GpuLatents {
         let (n, sites) = (structure.dim(), structure.sites());
         let latents = || vec![0.0; n];
         let (mut z, mut by_z, mut x, mut g) = (latents(), latents(), latents(), latents());
-        let fields = || vec![0.0; sites];
-        let (mut field, mut mean, mut squares) = (fields(), fields(), fields());
+        let mut field = vec![0.0; sites];
         self.state.read(Plane::Z, chain, &mut z);
         self.state.read(Plane::Gradient, chain, &mut by_z);
         self.state.means(chain, &mut x, &mut g);
         self.field.read(chain, &mut field);
-        self.field.moments(chain, &mut mean, &mut squares);
+        let fields = self.field.sums(chain, sites);
         self.state.gpu.status()?;
         let (own, observed) = (&self.chains[chain], &self.observed_means[chain]);
         let kept = DeviceSums {
@@ -30,8 +29,7 @@ impl GpuLatents {
             constant: observed.constant,
             effects: observed.effects.to_vec(),
             draws: self.draws,
-            mean,
-            squares,
+            fields,
         };
         Ok(LatentState {
             coordinates: own.coordinates.clone(),
@@ -50,16 +48,14 @@ impl GpuLatents {
         self.adopt(chain, &state.coordinates);
         self.state.write(Plane::Z, chain, &state.z);
         self.state.write(Plane::Gradient, chain, &state.by_z);
+        self.field.write(chain, &state.field);
         if let Some(kept) = &state.kept {
             self.state.write_means(chain, &kept.x, &kept.g);
-            self.field.write(chain, [&state.field, &kept.mean, &kept.squares]);
+            self.field.write_sums(chain, state.field.len(), &kept.fields)?;
             let observed = &mut self.observed_means[chain];
             observed.constant = kept.constant;
             observed.effects.iter_mut().zip(&kept.effects).for_each(|(to, from)| *to = *from);
             (self.observed, self.draws) = (kept.observed, kept.draws);
-        } else {
-            let nothing = vec![0.0; state.field.len()];
-            self.field.write(chain, [&state.field, &nothing, &nothing]);
         }
         let own = &mut self.chains[chain];
         own.gradients = state.gradients;

@@ -1,5 +1,6 @@
 //! Says how large everything is and how the work is cut into workgroups.
 
+use super::super::params::SpectralPrior;
 use super::super::{Gpu, WORKGROUP};
 use crate::error::{DeviceError, Result};
 use crate::structure::{NODES, Torus};
@@ -10,6 +11,10 @@ pub(super) const SITE_SUMS: usize = 2;
 pub(super) const KINETIC_SUMS: usize = 2;
 /// Invocations a workgroup has at least.
 const LEAST: usize = 64;
+/// Points of a line from which on a workgroup fills what every adapter has, 256 invocations and 16 KiB: a line alone would load numbers
+/// that are far apart in memory.
+const LONG: usize = 512;
+const MOST: usize = 256;
 
 /// Sizes of everything, and how work is cut into workgroups.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +39,11 @@ pub(super) struct Cut {
 
 impl Cut {
     fn new(points: usize, count: usize) -> Self {
-        let lines = (8 * LEAST / points).max(1);
+        let lines = if points < LONG {
+            (8 * LEAST / points).max(1)
+        } else {
+            (8 * MOST / points).clamp(1, count.next_power_of_two())
+        };
         Self { points, lines, groups: count.div_ceil(lines) }
     }
 
@@ -81,7 +90,27 @@ impl Layout {
         8 * (self.kinetic_groups() * KINETIC_SUMS * self.chains) as u64
     }
 
-    pub(super) fn work(&self) -> usize {
+    /// A panel of the table of eigenvalues.
+    pub(super) fn panel_bytes(&self) -> u64 {
+        4 * (NODES * self.quarter()) as u64
+    }
+
+    pub(super) fn work_bytes(&self) -> u64 {
+        8 * (self.work() * self.chains) as u64
+    }
+
+    pub(super) fn spectrum_bytes(&self) -> u64 {
+        8 * (self.quarter() * self.chains) as u64
+    }
+
+    /// The largest buffer that grows with the chains, but for the table.
+    pub(super) fn most_bytes(&self) -> u64 {
+        let prior = (size_of::<SpectralPrior>() * self.chains) as u64;
+        let sums = self.latent_bytes().max(self.site_bytes()).max(self.kinetic_bytes());
+        self.work_bytes().max(self.spectrum_bytes()).max(sums).max(prior)
+    }
+
+    fn work(&self) -> usize {
         self.torus.half2() * self.rows
     }
 

@@ -14,22 +14,31 @@ mod stages;
 pub(super) use stages::test_specs;
 
 use super::Gpu;
-use super::latents::{Block, Evaluation, MOST_COVARIATES, Mean, Reader};
+use super::latents::{Block, Evaluation, MOST_COVARIATES, Mean};
 use super::params::SpectralPrior;
 use super::recording::Recording;
 use super::requests::Plan;
 use super::state::{State, total};
-use crate::error::{DeviceError, Result};
+use crate::error::Result;
 use crate::likelihood::SiteTwin;
 use crate::model::Model;
 use crate::numeric::two_floats;
-use crate::structure::{NODES, Place, Spectral};
+use crate::structure::{Place, Spectral};
 use layout::{KINETIC_SUMS, LATENT_SUMS, Layout, SITE_SUMS};
 use slots::Slots;
 use stages::{Buffers, Covariates, Stages};
 
 /// Panels of the table kept on the device if they fit: the posterior of a range rarely spans more.
 const SLOTS: usize = 32;
+
+/// How many chains of a field there is room for in buffers of `largest` bytes.
+pub(super) fn room(spectral: &Spectral, covariates: usize, largest: u64) -> usize {
+    let layout = Layout::new(spectral.torus(), 1, covariates);
+    let panels = (largest / layout.panel_bytes()) as usize;
+    // Chains may be at as many places of the table, unless all of it is there.
+    let tables = if spectral.table().panels() <= panels { usize::MAX } else { panels };
+    (largest / layout.most_bytes()).min(tables as u64) as usize
+}
 
 /// A field's stages and buffers.
 pub(super) struct SpectralBlock {
@@ -38,8 +47,6 @@ pub(super) struct SpectralBlock {
     priors: Vec<SpectralPrior>,
     /// q of the first latent.
     first: Vec<f64>,
-    /// What rounding took from log σ and log ℓ: every latent feels it alike, so that the potential is mended by it to first order.
-    lost: Vec<[f64; 2]>,
     buffers: Buffers,
     slots: Slots,
     stages: Stages,
@@ -60,16 +67,8 @@ impl SpectralBlock {
         let covariates = Covariates::new(model);
         let layout = Layout::new(torus, chains, covariates.count);
         layout.check(gpu)?;
-        if !spectral.table().layout().is_quarter() {
-            return Err(DeviceError::Unsupported {
-                what: "a field with a slanting direction".into(),
-                why: "its spectrum lacks the symmetry the stages rely on".into(),
-                remedy: "turn the map so that the angle is 0 or 90 degrees, or use the CPU".into(),
-            }
-            .into());
-        }
-        let panel = 4 * (NODES * layout.quarter()) as u64;
-        let room = (gpu.adapter().binding / panel) as usize;
+        let panel = layout.panel_bytes();
+        let room = (gpu.largest() / panel) as usize;
         let slots = spectral.table().panels().min(SLOTS.min(room).max(chains));
         let prior = (size_of::<SpectralPrior>() * chains) as u64;
         let buffers = Buffers {
@@ -85,11 +84,27 @@ impl SpectralBlock {
             spectral: spectral.clone(),
             priors: vec![SpectralPrior::default(); chains],
             first: vec![0.0; chains],
-            lost: vec![[0.0; 2]; chains],
             buffers,
             slots: Slots::new(slots),
             constant: (torus.dim() as f64).sqrt(),
         })
+    }
+}
+
+/// The variance as the device has it.
+fn variance(w: &[f64]) -> f32 {
+    (2.0 * w[0]).exp() as f32
+}
+
+impl SpectralBlock {
+    /// What rounding took from log σ and log ℓ: every latent feels it alike, so that the potential is mended by it to first order.
+    fn lost(&self, w: &[f64]) -> [f64; 2] {
+        let table = self.spectral.table();
+        let of_range = match table.locate(w[1] - self.spectral.cell().ln()) {
+            Some(Place::Panel { t, .. }) => (t - f64::from(t as f32)) * table.half_width(),
+            _ => 0.0,
+        };
+        [w[0] - 0.5 * f64::from(variance(w)).ln(), of_range]
     }
 }
 
@@ -102,18 +117,16 @@ impl Block for SpectralBlock {
         // Subtracted here, in f64: the two are large and nearly equal.
         let pull = f64::from(prior.kappa) * coefficient * self.constant;
         prior.first = (self.first[chain] - pull) as f32;
-        prior.variance = (2.0 * w[0]).exp() as f32;
+        prior.variance = variance(w);
         prior.mean_first = (coefficient * self.constant) as f32;
         prior.steepness = (1.0 / self.spectral.table().half_width()) as f32;
         let table = self.spectral.table();
         let Some(place) = table.locate(w[1] - self.spectral.cell().ln()) else { return false };
-        self.lost[chain] = [w[0] - 0.5 * f64::from(prior.variance).ln(), 0.0];
         prior.white = u32::from(place == Place::White);
         if let Place::Panel { index, t } = place {
             let (slot, empty) = self.slots.find(index);
             prior.slot = slot as u32;
             prior.position = t as f32;
-            self.lost[chain][1] = (t - f64::from(prior.position)) * table.half_width();
             if empty {
                 let values: Vec<f32> = table.panel(index).iter().map(|&c| c as f32).collect();
                 gpu.upload(&self.buffers.table, 4 * (slot * values.len()) as u64, &values);
@@ -134,72 +147,65 @@ impl Block for SpectralBlock {
     fn evaluation(&self) -> Plan<'_> {
         let (stages, buffers) = (&self.stages, &self.buffers);
         Plan {
-            stages: vec![&stages.synthesise, &stages.sites, &stages.analyse],
-            sums: vec![
-                (&buffers.latent_sums, self.layout.latent_bytes()),
-                (&buffers.site_sums, self.layout.site_bytes()),
+            stages: [
+                Some(&stages.synthesise),
+                Some(&stages.sites),
+                Some(&stages.analyse),
+                None,
+                None,
             ],
-            reader: self.reader(),
-            prior: true,
+            sums: [
+                Some((&buffers.latent_sums, self.layout.latent_bytes())),
+                Some((&buffers.site_sums, self.layout.site_bytes())),
+            ],
+        }
+    }
+
+    fn read(&self, chain: usize, w: &[f64], sums: &[[f32; 2]]) -> Evaluation {
+        let Layout { columns_cut, rows_cut, covariates, .. } = self.layout;
+        let (latent_sums, site_sums) = (LATENT_SUMS + covariates, SITE_SUMS + covariates);
+        let (of_latents, of_sites) = sums.split_at(self.layout.latent_bytes() as usize / 8);
+        let add = |values: &[[f32; 2]], groups: usize, each: usize, k: usize| {
+            let own = &values[chain * groups * each..(chain + 1) * groups * each];
+            total(own.iter().skip(k).step_by(each))
+        };
+        let latent = |k| add(of_latents, columns_cut.groups, latent_sums, k);
+        let site = |k| add(of_sites, rows_cut.groups, site_sums, k);
+        let kappa = f64::from(self.priors[chain].kappa);
+        let by_w = [latent(1) + latent(4), 0.5 * (latent(2) + latent(5))];
+        let [by_sigma, by_range] = self.lost(w);
+        let mut by_effects = [0.0; MOST_COVARIATES];
+        for (k, by) in by_effects[..covariates].iter_mut().enumerate() {
+            *by = site(SITE_SUMS + k) - kappa * latent(LATENT_SUMS + k);
+        }
+        let rest = by_w[0] * by_sigma + by_w[1] * by_range;
+        Evaluation {
+            potential: site(0) + 0.5 * (latent(0) + latent(3)) + rest,
+            by_w,
+            by_coefficient: site(1) - kappa * self.constant * latent(6),
+            by_effects,
         }
     }
 
     fn kinetic(&self) -> Option<Plan<'_>> {
         let kinetic = self.stages.kinetic.as_ref()?;
-        let groups = self.layout.kinetic_groups();
-        let each = groups * KINETIC_SUMS;
         Some(Plan {
-            stages: vec![&self.stages.spectrum, &kinetic.0],
-            sums: vec![(&kinetic.1, self.layout.kinetic_bytes())],
-            reader: Box::new(move |chain, sums| {
-                let own = &sums[chain * each..(chain + 1) * each];
-                let sum = |k| total(own.iter().skip(k).step_by(KINETIC_SUMS));
-                let (energy, by_range) = (sum(0), sum(1));
-                Evaluation {
-                    potential: 0.5 * energy,
-                    by_w: [energy, 0.5 * by_range],
-                    ..Evaluation::default()
-                }
-            }),
-            prior: false,
+            stages: [Some(&self.stages.spectrum), Some(&kinetic.0), None, None, None],
+            sums: [Some((&kinetic.1, self.layout.kinetic_bytes())), None],
         })
+    }
+
+    fn read_kinetic(&self, chain: usize, sums: &[[f32; 2]]) -> Option<Evaluation> {
+        self.stages.kinetic.as_ref()?;
+        let each = self.layout.kinetic_groups() * KINETIC_SUMS;
+        let own = &sums[chain * each..(chain + 1) * each];
+        let sum = |k| total(own.iter().skip(k).step_by(KINETIC_SUMS));
+        let (energy, by_range) = (sum(0), sum(1));
+        let by_w = [energy, 0.5 * by_range];
+        Some(Evaluation { potential: 0.5 * energy, by_w, ..Evaluation::default() })
     }
 
     fn learn<'a>(&'a self, recording: &mut Recording<'a>) {
         recording.dispatch(&self.stages.spectrum).dispatch(&self.stages.learn);
-    }
-}
-
-impl SpectralBlock {
-    /// Reads the sums of `analyse`, then those of `sites`.
-    fn reader(&self) -> Reader {
-        let Layout { columns_cut, rows_cut, covariates, .. } = self.layout;
-        let (latent_sums, site_sums) = (LATENT_SUMS + covariates, SITE_SUMS + covariates);
-        let split = self.layout.latent_bytes() as usize / 8;
-        let kappas: Vec<f64> = self.priors.iter().map(|p| f64::from(p.kappa)).collect();
-        let (constant, lost) = (self.constant, self.lost.clone());
-        Box::new(move |chain, sums| {
-            let add = |values: &[[f32; 2]], groups: usize, each: usize, k: usize| {
-                let own = &values[chain * groups * each..(chain + 1) * groups * each];
-                total(own.iter().skip(k).step_by(each))
-            };
-            let latent = |k| add(&sums[..split], columns_cut.groups, latent_sums, k);
-            let site = |k| add(&sums[split..], rows_cut.groups, site_sums, k);
-            let by_w = [latent(1) + latent(4), 0.5 * (latent(2) + latent(5))];
-            let [by_sigma, by_range] = lost[chain];
-            let mut by_effects = [0.0; MOST_COVARIATES];
-            for (k, by) in by_effects[..covariates].iter_mut().enumerate() {
-                *by = site(SITE_SUMS + k) - kappas[chain] * latent(LATENT_SUMS + k);
-            }
-            Evaluation {
-                potential: site(0)
-                    + 0.5 * (latent(0) + latent(3))
-                    + by_w[0] * by_sigma
-                    + by_w[1] * by_range,
-                by_w,
-                by_coefficient: site(1) - kappas[chain] * constant * latent(6),
-                by_effects,
-            }
-        })
     }
 }

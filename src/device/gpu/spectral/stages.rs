@@ -63,8 +63,8 @@ impl Stages {
         let (gpu, chains, torus) = (&state.gpu, layout.chains, layout.torus);
         let Buffers { prior, table, latent_sums, site_sums } = buffers;
         let data = gpu.buffer_of("data", &twin.data)?;
-        let work = gpu.buffer("half-transformed fields", 8 * (layout.work() * chains) as u64)?;
-        let spectrum = gpu.buffer("eigenvalues", 8 * (layout.quarter() * chains) as u64)?;
+        let work = gpu.buffer("half-transformed fields", layout.work_bytes())?;
+        let spectrum = gpu.buffer("eigenvalues", layout.spectrum_bytes())?;
         let columns_of = gpu.buffer_of("covariates in the spectral basis", &covariates.basis)?;
         let at_sites = gpu.buffer_of("covariates", &covariates.sites)?;
         let along_columns = gpu.buffer_of("twiddles", &twiddles(torus.p1))?;

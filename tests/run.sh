@@ -35,7 +35,7 @@ as_root() {
 
 # Rust is looked for where its installer puts it, because a shell without a profile does not know.
 [ -x "${CARGO_HOME:-$HOME/.cargo}/bin/cargo" ] && PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
-command -v cargo >/dev/null || fail "cargo is missing; install Rust 1.87 or later"
+command -v cargo >/dev/null || fail "cargo is missing; install Rust 1.88 or later"
 
 if ! command -v cc >/dev/null; then
     command -v apt-get >/dev/null || fail "a C linker is missing; install one that answers to 'cc'"

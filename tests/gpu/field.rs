@@ -1,6 +1,7 @@
 //! Checks what is reported: fields of accepted and rejected points, running moments, draws at chosen sites, learnt means.
 
 use crate::worlds::{World, device, worlds};
+use sshmc::check::largest_difference;
 use sshmc::device::Flow;
 use sshmc::device::Latents;
 use sshmc::draws::{FieldDraws, FieldPlan};
@@ -17,10 +18,6 @@ fn named(name: &str) -> World {
 fn open(world: &World) -> Box<dyn Latents> {
     let chains = world.ids().map(|chain| (chain, world.z(chain))).collect();
     device().latents(&world.model, &world.rounded(0.0), &MassKind::Identity, 1, chains).unwrap()
-}
-
-fn worst(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
 /// Takes steps so that a proposal differs from the saved point, and decides.
@@ -58,7 +55,11 @@ fn fields_moments_and_draws_follow_the_accepted_points() {
         gpu.record(&mut on_device);
         for (chain, host) in on_host.iter_mut().enumerate() {
             gpu.field(chain, &mut field);
-            assert_eq!(worst(&field, &before[chain]) > 1e-3, accepted[chain], "{index} {chain}");
+            assert_eq!(
+                largest_difference(&field, &before[chain]) > 1e-3,
+                accepted[chain],
+                "{index} {chain}"
+            );
             host.record(&field);
         }
     }
@@ -68,8 +69,8 @@ fn fields_moments_and_draws_follow_the_accepted_points() {
         assert_eq!(device.count(), host.count());
         // Six updates of numbers below ten in pairs of floats.
         let bound = 6.0 * 10.0 * 2f64.powi(-46);
-        assert!(worst(device.mean(), host.mean()) <= bound);
-        assert!(worst(&device.variance(), &host.variance()) <= 40.0 * bound);
+        assert!(largest_difference(device.mean(), host.mean()) <= bound);
+        assert!(largest_difference(&device.variance(), &host.variance()) <= 40.0 * bound);
         assert!(host.variance().iter().any(|v| *v > 1e-3), "the fields never moved");
         for k in 0..plan.kept().len() {
             assert!(device.series(k).eq(host.series(k)), "draws of site {k}");
@@ -127,12 +128,12 @@ fn sums_over_many_draws_are_those_of_double_precision() {
         let r = flat().map(|(x, first)| (x - first).abs()).fold(0.0, f64::max);
         let e = flat().map(|(x, _)| x.exp()).fold(0.0, f64::max);
         assert!(r > 0.5, "the fields hardly moved: {r}");
-        assert!(worst(device.mean(), host.mean()) <= sum * r);
-        assert!(worst(&device.variance(), &host.variance()) <= 4.0 * sum * r * r);
+        assert!(largest_difference(device.mean(), host.mean()) <= sum * r);
+        assert!(largest_difference(&device.variance(), &host.variance()) <= 4.0 * sum * r * r);
         let (got, want) = (device.exponential().unwrap(), host.exponential().unwrap());
-        assert!(worst(got.mean(), want.mean()) <= (exp + sum) * e);
+        assert!(largest_difference(got.mean(), want.mean()) <= (exp + sum) * e);
         let square = |sd: Vec<f64>| sd.into_iter().map(|s| s * s).collect::<Vec<_>>();
-        let difference = worst(&square(got.sd()), &square(want.sd()));
+        let difference = largest_difference(&square(got.sd()), &square(want.sd()));
         assert!(difference <= (8.0 * exp + 4.0 * sum) * e * e, "{difference:e}");
         let counts = got.exceedances().zip(want.exceedances());
         counts.for_each(|(got, want)| assert_eq!(got, want));
@@ -143,7 +144,10 @@ fn sums_over_many_draws_are_those_of_double_precision() {
             f64::from(single_precision_mean(draws))
         };
         let single: Vec<f64> = (0..sites).map(single).collect();
-        assert!(worst(&single, host.mean()) > sum * r, "the comparison must see f32 rounding");
+        assert!(
+            largest_difference(&single, host.mean()) > sum * r,
+            "the comparison must see f32 rounding"
+        );
     }
 }
 
@@ -173,9 +177,13 @@ fn long_lines_are_transformed_as_in_double_precision() {
             let got = gpu.snapshot(chain).unwrap().by_z;
             let size = by_z.iter().fold(0.0f64, |most, y| most.max(y.abs()));
             let bound = 64.0 * 2f64.powi(-24) * size;
-            assert!(worst(&got, &by_z) <= bound, "{name}: {:e}", worst(&got, &by_z) / size);
+            assert!(
+                largest_difference(&got, &by_z) <= bound,
+                "{name}: {:e}",
+                largest_difference(&got, &by_z) / size
+            );
             let half: Vec<f64> = by_z.iter().map(|y| 0.999 * y).collect();
-            assert!(worst(&got, &half) > bound, "{name}: must see a thousandth");
+            assert!(largest_difference(&got, &half) > bound, "{name}: must see a thousandth");
         }
     }
 }
@@ -194,7 +202,7 @@ fn a_rejected_chain_stands_where_it_stood() {
     assert_eq!(z, world.z(world.ids().start));
     gpu.point(1, &mut z, &mut r).unwrap();
     assert!(
-        worst(&z, &world.z(world.ids().start + 1)) > 0.01,
+        largest_difference(&z, &world.z(world.ids().start + 1)) > 0.01,
         "the accepted chain must have moved"
     );
 }
@@ -243,8 +251,15 @@ fn learns(world: &World) {
     for (name, got, want) in [("x", &x, &want[0]), ("g", &g, &want[1]), ("η", &eta, &want[2])] {
         // g is a difference divided by the root of an eigenvalue: a few hundred units of single precision.
         let bound = 512.0 * 2f64.powi(-24) * size(want).max(1.0);
-        assert!(worst(got, want) <= bound, "{name}: {:e}, bound {bound:e}", worst(got, want));
+        assert!(
+            largest_difference(got, want) <= bound,
+            "{name}: {:e}, bound {bound:e}",
+            largest_difference(got, want)
+        );
         let half: Vec<f64> = want.iter().map(|w| 0.999 * w).collect();
-        assert!(worst(got, &half) > bound, "{name}: the comparison must see a thousandth");
+        assert!(
+            largest_difference(got, &half) > bound,
+            "{name}: the comparison must see a thousandth"
+        );
     }
 }

@@ -42,9 +42,17 @@ pub fn residue(device: &Device, problem: &Problem, spoilt: bool) -> Result<usize
             spill(numbers);
         }
         if let Some(kept) = &mut dirty.kept {
-            for numbers in [&mut kept.x, &mut kept.g, &mut kept.mean, &mut kept.squares] {
+            for numbers in [&mut kept.x, &mut kept.g] {
                 spill(numbers);
             }
+            let sums = kept.fields.sums.iter_mut().flatten();
+            let garbage = GARBAGE.iter().cycle();
+            kept.fields
+                .reference
+                .iter_mut()
+                .chain(sums)
+                .zip(garbage)
+                .for_each(|(to, from)| *to = *from as f32);
         }
         latents.restore(chain, &dirty, phi)?;
     }

@@ -45,7 +45,8 @@ pub fn median_score(name: String, draws: &[Vec<f64>], want: f64, reference_error
 /// What the largest of several normal scores stays below but for a chance of `false_alarm` in all (Bonferroni), with a tenth
 /// more because the standard errors are estimates too, good to a few per cent.
 pub fn score_bound(count: usize, false_alarm: f64) -> f64 {
-    1.1 * normal_quantile(1.0 - false_alarm / (2.0 * count.max(1) as f64))
+    // The lower tail, because it keeps its digits however small it is.
+    -1.1 * normal_quantile(false_alarm / (2.0 * count.max(1) as f64))
 }
 
 /// The largest score.

@@ -35,7 +35,7 @@ pub(super) fn outside(n: usize, p: f64, low: i64, high: i64) -> f64 {
     let add = |sum: &mut f64, c: i64, past: bool| {
         let term = chance(n, p, c as usize);
         *sum += term;
-        !(past && term < 1e-17 * *sum) && !(past && term == 0.0)
+        !past || (term > 0.0 && term >= 1e-17 * *sum)
     };
     let mut sum = 0.0;
     let _ = (0..low.min(last + 1)).rev().all(|c| add(&mut sum, c, (c as f64) < mean));

@@ -74,7 +74,7 @@ const SCALE: f64 = 0.5;
 
 /// Variances and covariances of hyperparameters without symmetry, such as warm-up learns: any are valid.
 pub(super) fn covariance(size: usize) -> DMatrix<f64> {
-    let uneven = |k: usize| SCALE * (1.0 + 0.2 * ((k + 1) % 3) as f64);
+    let uneven = |k: usize| SCALE * (1.0 + 0.2 * (k % 3) as f64);
     let entry = |i: usize, j: usize| uneven(i) * uneven(j) * if i == j { 1.0 } else { 0.4 };
     DMatrix::from_fn(size, size, entry)
 }

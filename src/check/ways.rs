@@ -106,27 +106,45 @@ fn scales(state: &State) -> Scales {
 
 type MakeRival = fn(&mut Space, &State, &Coordinates) -> Result<Box<dyn Rival>>;
 
-/// The other methods with their step sizes in centred coordinates and in others, and whether they take others.
-const RIVALS: [(&str, [f64; 2], Option<[f64; 2]>, MakeRival); 5] = [
-    ("hmc", [0.2; 2], Some([0.25; 2]), |_, state, _| {
-        Ok(Box::new(Hmc::new(state, TRAJECTORY, true)))
-    }),
-    ("nuts", [0.2; 2], Some([0.25; 2]), |_, state, _| Ok(Box::new(Nuts::new(state, 32, true)))),
-    ("hmc-gibbs", [0.3, 0.3], Some([0.3, 0.4]), |space, state, coordinates| {
-        let mass = match coordinates {
-            Coordinates::Centred => MassKind::Precision(Information::NONE),
-            Coordinates::Informed { .. } => MassKind::Identity,
-        };
-        Ok(Box::new(HmcGibbs::new(space, state, mass, TRAJECTORY)?))
-    }),
-    ("rmhmc-gibbs", [0.4, 0.4], None, |space, state, _| {
-        Ok(Box::new(RmhmcGibbs::new(space, state, TRAJECTORY)?))
-    }),
-    ("rmhmc-softabs", [0.15; 2], None, |space, _, _| {
-        let model = space.model().clone();
-        Ok(Box::new(SoftAbs::new(&model, TRAJECTORY)?))
-    }),
-];
+/// One of the other methods.
+struct RivalPlan {
+    name: &'static str,
+    /// Step sizes in centred coordinates.
+    centred: [f64; 2],
+    /// And in others, if it takes them.
+    others: Option<[f64; 2]>,
+    make: MakeRival,
+}
+
+/// The other methods.
+fn rivals(world: &World) -> Vec<RivalPlan> {
+    let plan = |name, centred, others, make| RivalPlan { name, centred, others, make };
+    let mut all = vec![
+        plan("hmc", [0.2; 2], Some([0.25; 2]), |_, state, _| {
+            Ok(Box::new(Hmc::new(state, TRAJECTORY, true)))
+        }),
+        plan("nuts", [0.2; 2], Some([0.25; 2]), |_, state, _| {
+            Ok(Box::new(Nuts::new(state, 32, true)))
+        }),
+        plan("hmc-gibbs", [0.3, 0.3], Some([0.3, 0.4]), |space, state, coordinates| {
+            let mass = match coordinates {
+                Coordinates::Centred => MassKind::Precision(Information::NONE),
+                Coordinates::Informed { .. } => MassKind::Identity,
+            };
+            Ok(Box::new(HmcGibbs::new(space, state, mass, TRAJECTORY)?))
+        }),
+        plan("rmhmc-gibbs", [0.4, 0.4], None, |space, state, _| {
+            Ok(Box::new(RmhmcGibbs::new(space, state, TRAJECTORY)?))
+        }),
+    ];
+    if matches!(world.model().structure(), Structure::Groups(_)) {
+        all.push(plan("rmhmc-softabs", [0.15; 2], None, |space, _, _| {
+            let model = space.model().clone();
+            Ok(Box::new(SoftAbs::new(&model, TRAJECTORY)?))
+        }));
+    }
+    all
+}
 
 /// Every kernel that suits a world.
 pub fn ways(world: &World) -> Vec<Way> {
@@ -134,11 +152,7 @@ pub fn ways(world: &World) -> Vec<Way> {
         Way::new(name, move |world, draw, seed| plan.walker(world, draw, seed))
     });
     let mut all: Vec<Way> = sshmc.collect();
-    let groups = matches!(world.model().structure(), Structure::Groups(_));
-    for (name, centred, others, make) in RIVALS {
-        if name == "rmhmc-softabs" && !groups {
-            continue;
-        }
+    for RivalPlan { name, centred, others, make } in rivals(world) {
         let mut kinds = vec![("centred", Coordinates::Centred, centred)];
         if let Some(steps) = others {
             kinds.push(("whitened", Coordinates::whitened(), steps));

@@ -4,7 +4,7 @@ use crate::cli::{names, refused, sshmc, succeed, text};
 use std::fs;
 
 /// A calibration of tiny fits.
-const SMALL: &str = "--replicates 12 --chains 1 --warmup 120 --draws 60 --among 7 --seed 4";
+const SMALL: &str = "--replicates 12 --chains 2 --warmup 500 --draws 100 --among 7 --seed 4";
 
 #[test]
 fn kernels_are_checked_and_the_figures_printed() {

@@ -71,7 +71,7 @@ impl Cell {
             (None, _) => "--replicates 3 --chains 1 --warmup 40 --draws 16 --among 7".to_owned(),
             (Some(n), device) => {
                 let n = if device == "gpu" { n.div_ceil(4) } else { n };
-                format!("--replicates {n} --chains 2 --warmup 300 --draws 200 --among 31")
+                format!("--replicates {n} --chains 2 --warmup 300 --draws 200 --among 15")
             }
         };
         let Cell { model, method, coordinates, device } = self;
@@ -81,26 +81,28 @@ impl Cell {
         )
     }
 
-    /// Calibrates it; its row of the table.
-    fn calibrate(&self, here: &Path, replicates: Option<u32>, out: &str, each: f64) -> String {
-        let line = format!("{} --false-alarm {each:e}", self.line(replicates, out));
-        let output = sshmc(here, &line);
+    /// Calibrates it; its row of the table, and what is wrong if anything is.
+    fn calibrate(&self, here: &Path, line: &str) -> (String, Option<String>) {
+        let output = sshmc(here, line);
         let (printed, complaint) = (text(&output.stdout), text(&output.stderr));
-        // A few draws are too few for some methods, which the program says of itself.
-        let short = replicates.is_none() && printed.contains("verdict: NOT EXACT");
-        let code = if short { 4 } else { 0 };
-        assert_eq!(output.status.code(), Some(code), "{line}: {complaint}{printed}");
-        assert!(short || complaint.is_empty(), "{line}: {complaint}");
-        assert!(printed.contains("verdict: "), "{line}: {printed}");
+        // Some methods are too slow for the draws they have, which the program says of itself.
+        let (verdict, code) = match printed.contains("verdict: NOT EXACT") {
+            true => ("not exact: fits too short", 4),
+            false => ("uniform", 0),
+        };
+        let right = output.status.code() == Some(code) && printed.contains("verdict: ");
         // | quantity | p | largest difference | verdict |
         let p = printed.lines().filter_map(|row| row.strip_prefix("| ")?.split(" | ").nth(1));
-        let p = p.filter_map(|p| p.parse::<f64>().ok());
-        let p = p.collect::<Vec<_>>();
-        assert!(p.len() >= 5 && p.iter().all(|p| (0.0..=1.0).contains(p)), "{printed}");
-        let smallest = p.into_iter().fold(1.0, f64::min);
-        let worlds = printed.lines().find_map(|row| row.split_once(" fits of ")).unwrap().0;
+        let p: Vec<f64> = p.filter_map(|p| p.parse().ok()).collect();
+        let smallest = p.iter().copied().fold(1.0, f64::min);
+        let worlds = printed.lines().find_map(|row| row.split_once(" fits of "));
+        let worlds = worlds.map_or("none", |(worlds, _)| worlds);
+        let verdict = if right { verdict } else { "WRONG" };
         let Cell { model, method, coordinates, device } = self;
-        format!("| {model} | {method} | {coordinates} | {device} | {smallest:.3} | {worlds} |")
+        let row = format!(
+            "| {model} | {method} | {coordinates} | {device} | {smallest:.3} | {worlds} | {verdict} |"
+        );
+        (row, (!right || p.len() < 5).then(|| format!("{line}: {complaint}{printed}")))
     }
 
     /// It is refused in one line and leaves nothing behind.
@@ -108,7 +110,7 @@ impl Cell {
         refused(here, &self.line(None, out), &["; "]);
         assert!(!here.join(out).exists(), "{self:?} left a directory behind");
         let Cell { model, method, coordinates, device } = self;
-        format!("| {model} | {method} | {coordinates} | {device} | refused | |")
+        format!("| {model} | {method} | {coordinates} | {device} | | | refused |")
     }
 }
 
@@ -126,9 +128,10 @@ fn the_matrix_of_models_methods_coordinates_and_devices_has_no_hole() {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(cell) = cells.get(index) else { return };
             let out = format!("cell-{index}");
+            let line = format!("{} --false-alarm {each:e}", cell.line(replicates, &out));
             let row = match cell.is_offered() {
-                true => cell.calibrate(here, replicates, &out, each),
-                false => cell.refuse(here, &out),
+                true => cell.calibrate(here, &line),
+                false => (cell.refuse(here, &out), None),
             };
             rows.lock().unwrap_or_else(PoisonError::into_inner).push((index, row));
         }
@@ -141,11 +144,13 @@ fn the_matrix_of_models_methods_coordinates_and_devices_has_no_hole() {
     let mut rows = rows.into_inner().unwrap();
     rows.sort();
     println!(
-        "\n| model | method | coordinates | device | smallest p | worlds |\n|---|---|---|---|---:|---:|"
+        "\n| model | method | coordinates | device | smallest p | worlds | verdict |\n|---|---|---|---|---:|---:|---|"
     );
-    rows.iter().for_each(|(_, row)| println!("{row}"));
+    rows.iter().for_each(|(_, (row, _))| println!("{row}"));
     println!(
         "Each p is compared with {each:.1e} over its quantities: false-alarm rate {FALSE_ALARM:e} in all."
     );
     assert_eq!(rows.len(), cells.len());
+    let wrong: Vec<&String> = rows.iter().filter_map(|(_, (_, wrong))| wrong.as_ref()).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

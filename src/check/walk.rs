@@ -65,6 +65,8 @@ pub struct KernelPlan {
     pub integrator: Integrator,
     /// Their steps.
     pub tuning: Tuning,
+    /// Whether the hyperparameters' metric is dense and uneven, as fits learn it.
+    pub dense: bool,
     /// Whether latents follow the hyperparameters, as fits learn it.
     pub tilt: bool,
 }
@@ -93,7 +95,10 @@ impl KernelPlan {
         wrap: impl FnOnce(Box<dyn Latents>) -> Box<dyn Latents>,
     ) -> Result<System> {
         let centre = model.hyperparameters().start();
-        let metric = HyperMetric::dense(&centre, covariance(centre.len()));
+        let metric = match self.dense {
+            true => HyperMetric::dense(&centre, covariance(centre.len())),
+            false => Some(HyperMetric::diagonal(&centre, &vec![SCALE; centre.len()])),
+        };
         let metric = metric
             .ok_or_else(|| Error::Numeric("a covariance that is not positive definite".into()))?;
         let z = place(&mut Target::new(model.clone(), &self.coordinates)?, draw)?;

@@ -49,6 +49,7 @@ pub fn kernel_plans(world: &World) -> Vec<(&'static str, KernelPlan)> {
             mass,
             integrator: if constant { Integrator::Joint(Flow::Rotation) } else { abla },
             tuning: if constant { TUNING } else { slow },
+            dense: true,
             tilt,
         }
     };
@@ -138,7 +139,7 @@ fn rivals(world: &World) -> Vec<RivalPlan> {
         }),
     ];
     if matches!(world.model().structure(), Structure::Groups(_)) {
-        all.push(plan("rmhmc-softabs", [0.15; 2], None, |space, _, _| {
+        all.push(plan("rmhmc-softabs", [0.25; 2], None, |space, _, _| {
             let model = space.model().clone();
             Ok(Box::new(SoftAbs::new(&model, TRAJECTORY)?))
         }));

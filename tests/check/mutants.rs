@@ -18,7 +18,7 @@ fn kinds() -> Vec<WorldKind> {
 
 /// Shorter than for kernels that are right: what is planted is not subtle.
 const SHORT: Geweke = Geweke { chains: 4, length: 2000, draws: 20_000, seed: 900 };
-const FEW: RankTest = RankTest { replicates: 1000, ..RANKS };
+const FEW: RankTest = RankTest { replicates: 1500, ..RANKS };
 
 /// A world with the moments of independent draws.
 struct Ground {

@@ -5,6 +5,8 @@
 //! log-likelihood are ranked beside the hyperparameters, because ranks of hyperparameters alone cannot see a posterior that
 //! ignores the data (Modrák et al. 2023).
 
+use super::apart;
+use super::uniform::rank_among_ties;
 use super::world::{Draw, World};
 use crate::diagnose::ess_bulk;
 use crate::draws::ChainDraws;
@@ -12,7 +14,7 @@ use crate::error::Result;
 use crate::hamiltonian::add_mean;
 use crate::model::Model;
 use crate::random::{Purpose, Stream};
-use crate::sample::{Fit, Keeper, Settings, run_kept};
+use crate::sample::{Fit, Keeper, Settings, run, run_kept};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -25,11 +27,22 @@ pub struct Calibration {
     pub among: u32,
 }
 
-/// A fit whose draws are worth fewer independent ones than a truth is ranked among is made again with more draws, but never with
-/// more than this many times as many.
-const MOST_LONGER: f64 = 8.0;
+/// Independent draws that a fit should be worth for each that a truth is ranked among: those are then so far apart that they are
+/// nearly independent. A fit that is worth fewer is made again with more draws.
+const WORTH: f64 = 2.0;
+/// But never with more than this many times as many.
+const MOST_LONGER: u32 = 8;
 /// Some more than the effective size asks for, since that is an estimate.
 const MARGIN: f64 = 1.3;
+
+/// Makes one draw of the first world, in case its prior cannot be drawn from or its model cannot be sampled this way.
+pub fn try_fit(world: &World, plan: &Calibration) -> Result<()> {
+    let mut rng = Stream::new(plan.fit.seed, 0, 0, Purpose::Prior).rng();
+    let draw = world.draw(world.model().hyperparameters(), &mut rng)?;
+    let model = Arc::new(world.fitted_model(&draw.y)?);
+    let short = Settings { chains: 1, warmup: 0, draws: 1, small_torus: false, ..plan.fit.clone() };
+    run(&model, &short, &()).map(|_| ())
+}
 
 /// What came out of one world.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +59,14 @@ pub struct Replicate {
     pub divergent: u32,
     /// Seconds it took.
     pub seconds: f64,
+}
+
+impl Replicate {
+    /// Whether the fit is worth fewer independent draws than its truth is ranked among, however much longer it was made: its ranks
+    /// need not be uniform.
+    pub fn is_short(&self, among: u32) -> bool {
+        self.ess < f64::from(among)
+    }
 }
 
 /// Names of the ranked quantities of a world.
@@ -130,16 +151,16 @@ pub fn replicate(
     let model = Arc::new(world.fitted_model(&draw.y)?);
     let data = world.has_data();
     let mut settings = Settings {
-        // Every world has its own, far from those of its neighbours and of neighbouring checks.
-        seed: seed.wrapping_add((1 + u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+        seed: apart(seed, number),
         field_memory: Some(usize::MAX / 2),
         ..plan.fit.clone()
     };
     let mut sample = Sample::of(&run_kept(&model, &settings, &(), keeper)?, data);
-    let wanted = f64::from(plan.among);
-    if sample.ess < wanted {
-        let longer = (MARGIN * wanted / sample.ess.max(1.0)).clamp(1.0, MOST_LONGER);
-        settings.draws = (f64::from(settings.draws) * longer).ceil() as u32;
+    let (wanted, most) =
+        (WORTH * f64::from(plan.among), settings.draws.saturating_mul(MOST_LONGER));
+    while sample.ess < wanted && settings.draws < most {
+        let longer = MARGIN * wanted / sample.ess.max(1.0);
+        settings.draws = ((f64::from(settings.draws) * longer).ceil() as u32).min(most);
         sample = Sample::of(&run_kept(&model, &settings, &(), keeper)?, data);
     }
     let truth = truth(&model, data, &draw);
@@ -195,12 +216,13 @@ impl Sample {
             below += u32::from(value < truth);
             equal += u32::from(value == truth);
         }
-        below + (uniform * f64::from(equal + 1)) as u32
+        rank_among_ties(below, equal, uniform)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Uniformity, WorldKind};
     use super::*;
 
     #[test]
@@ -213,5 +235,90 @@ mod tests {
         assert_eq!([0.1, 0.9].map(|u| sample.rank(0, 7.0, 4, u)), [1, 2]);
         assert_eq!(sample.rank(0, -1.0, 4, 0.99), 0);
         assert_eq!(sample.rank(0, 99.0, 4, 0.0), 4);
+    }
+
+    /// The p-values of all quantities if a truth is ranked among independent draws of the prior, changed by `spoil`, as if they came
+    /// from a fit of its data.
+    fn p_values(kind: WorldKind, spoil: impl Fn(&mut Draw)) -> Vec<(String, f64)> {
+        let world = kind.world(&kind.tiny_priors()).unwrap();
+        let priors = world.model().hyperparameters();
+        let (among, data) = (19, world.has_data());
+        let names = quantities(&world);
+        let mut counts = vec![vec![0u32; among as usize + 1]; names.len()];
+        for number in 0..300 {
+            let stream = |t| Stream::new(5, number, t, Purpose::Prior);
+            let draw = world.draw(priors, &mut stream(0).rng()).unwrap();
+            let model = world.fitted_model(&draw.y).unwrap();
+            let mut chains = vec![vec![Vec::new()]; names.len()];
+            for t in 0..among {
+                let mut other = world.draw(priors, &mut stream(1 + t).rng()).unwrap();
+                spoil(&mut other);
+                let row = truth(&model, data, &other);
+                chains.iter_mut().zip(row).for_each(|(chain, value)| chain[0].push(value));
+            }
+            let sample = Sample { draws: chains, ess: 19.0, divergent: 0 };
+            let ties = Stream::new(5, number, 0, Purpose::Other);
+            for (k, truth) in truth(&model, data, &draw).into_iter().enumerate() {
+                counts[k][sample.rank(k, truth, among, ties.uniform(k as u32)) as usize] += 1;
+            }
+        }
+        let p = counts.iter().map(|counts| Uniformity::new(counts).p_value());
+        names.into_iter().zip(p).collect()
+    }
+
+    /// Of each p-value, for a chance of 1e-6 that any of the about 30 of a test is below it.
+    const FALSE_ALARM: f64 = 1e-6 / 30.0;
+
+    /// A posterior that ignores the data passes everywhere but in the log-likelihood.
+    #[test]
+    fn draws_of_the_prior_are_found_out_by_the_log_likelihood_alone() {
+        for kind in WorldKind::tiny().into_iter().filter(|kind| kind.name() != "funnel") {
+            for (name, p) in p_values(kind, |_| {}) {
+                let uniform = p > FALSE_ALARM;
+                assert_eq!(uniform, name != "log-likelihood", "{}, {name}: p {p:e}", kind.name());
+            }
+        }
+    }
+
+    /// Fields that are too flat, at hyperparameters that are right.
+    #[test]
+    fn flat_fields_are_found_out_by_their_summaries() {
+        for kind in WorldKind::tiny() {
+            let flatten = |draw: &mut Draw| {
+                let change: Vec<f64> = draw.field.iter().map(|x| -0.6 * x).collect();
+                draw.field.iter_mut().zip(&change).for_each(|(x, change)| *x += change);
+                draw.eta.iter_mut().zip(&change).for_each(|(eta, change)| *eta += change);
+            };
+            let all = p_values(kind, flatten);
+            let hyperparameters = kind.world(&[]).unwrap().model().hyperparameters().len();
+            for (name, p) in &all[..hyperparameters] {
+                assert!(*p > FALSE_ALARM, "{}, {name}: p {p:e}", kind.name());
+            }
+            for wrong in ["field maximum", "field spread"] {
+                let (_, p) = all.iter().find(|(name, _)| name == wrong).unwrap();
+                assert!(*p < FALSE_ALARM, "{}, {wrong} passes with p {p:e}", kind.name());
+            }
+        }
+    }
+
+    /// Data that a reader refuses because they say too little are worlds too.
+    #[test]
+    fn worlds_without_points_or_with_one_class_are_fitted() {
+        for kind in [WorldKind::tiny()[0], WorldKind::tiny()[2]] {
+            let world = kind.world(&[]).unwrap();
+            let draw = world.draw(
+                world.model().hyperparameters(),
+                &mut Stream::new(1, 0, 0, Purpose::Prior).rng(),
+            );
+            let draw = draw.unwrap();
+            let empty = vec![if kind.name() == "lgcp" { 0.0 } else { -1.0 }; draw.y.len()];
+            let model = world.fitted_model(&empty).unwrap();
+            world.put(&empty).unwrap();
+            let own = -model.likelihood().evaluate(&draw.eta, &mut vec![0.0; draw.eta.len()]);
+            assert_eq!(own, world.log_likelihood(&draw.eta), "{}", kind.name());
+            assert!(model.start().iter().all(|phi| phi.is_finite()), "{:?}", model.start());
+            let settings = Settings { chains: 1, warmup: 60, draws: 10, ..Settings::default() };
+            assert_eq!(run(&Arc::new(model), &settings, &()).unwrap().chains[0].energy.len(), 10);
+        }
     }
 }

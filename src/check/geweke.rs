@@ -3,10 +3,11 @@
 //! Transitions of a sampler alternated with fresh data leave the joint distribution as it is (Geweke 2004), so that all moments
 //! along that chain are those of independent draws.
 
+use super::apart;
 use super::score::{Score, mean_score};
 use super::walk::Way;
 use super::world::World;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::prior::Hyperparameters;
 use crate::random::{Purpose, Stream};
 
@@ -90,13 +91,12 @@ impl Geweke {
             let start = world.draw(priors, &mut stream(0, Purpose::Prior).rng())?;
             world.put(&start.y)?;
             // The walker's own numbers are those of chain 0.
-            let own = self.seed.wrapping_add(1 + u64::from(chain));
-            let mut walker = way.at(world, &start, own)?;
+            let mut walker = way.at(world, &start, apart(self.seed, chain))?;
             let mut path = Vec::with_capacity(self.length as usize);
             for t in 0..self.length {
                 moved += u32::from(walker.advance(t, false)?);
                 walker.predictor(&mut eta);
-                let y = world.simulate(&eta, &mut stream(t, Purpose::Data).rng());
+                let y = world.simulate_tamed(&eta, &mut stream(t, Purpose::Data).rng())?;
                 world.put(&y)?;
                 walker.look_again();
                 path.push(statistics(walker.phi(), &eta, &y));
@@ -112,6 +112,14 @@ impl Geweke {
             // A chain number that no chain has.
             let stream = Stream::new(self.seed, u32::MAX, i, Purpose::Prior);
             let draw = world.draw(priors, &mut stream.rng())?;
+            if !world.is_tame(&draw.eta) {
+                return Err(Error::input(
+                    "--prior",
+                    "priors of worlds that Geweke's test can follow",
+                    "a draw whose data are at the edge of numbers",
+                    "state narrower ones",
+                ));
+            }
             Ok(statistics(&draw.phi, &draw.eta, &draw.y))
         });
         let draws = draws.collect::<Result<Vec<_>>>()?;

@@ -4,17 +4,16 @@
 //! unfinished is dropped. One process at a time has the directory.
 
 use super::calibrate::Replicate;
-use crate::data::add_file;
+use crate::data::{LOCK, add_file, take_lock};
 use crate::error::{Error, Result};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 const SETTINGS: &str = "check.json";
 const RANKS: &str = "ranks.csv";
-const LOCK: &str = "lock";
 /// Columns after the number and the ranks.
 const REST: [&str; 4] = ["draws", "ess", "divergent", "seconds"];
 
@@ -23,6 +22,8 @@ const REST: [&str; 4] = ["draws", "ess", "divergent", "seconds"];
 pub struct Ledger {
     path: PathBuf,
     file: File,
+    /// Bytes of whole lines.
+    length: u64,
     done: Vec<Replicate>,
     /// Held as long as the check goes on.
     _lock: File,
@@ -33,7 +34,7 @@ impl Ledger {
     pub fn open(directory: &Path, settings: &Value, names: &[String], among: u32) -> Result<Self> {
         fs::create_dir_all(directory).map_err(Error::io("create", directory))?;
         refuse_foreign(directory)?;
-        let lock = lock(directory)?;
+        let lock = take_lock(directory, "wait for it, or name another --out")?;
         compare_settings(directory, settings)?;
         let path = directory.join(RANKS);
         let header =
@@ -49,11 +50,14 @@ impl Ledger {
         let done = parse(&path, whole, &header, names.len(), among)?;
         let file = File::options().create(true).append(true).open(&path);
         let mut file = file.map_err(Error::io("open", &path))?;
-        file.set_len(whole.len() as u64).map_err(Error::io("write", &path))?;
+        let mut length = whole.len() as u64;
+        file.set_len(length).map_err(Error::io("write", &path))?;
         if whole.is_empty() {
-            file.write_all(format!("{header}\n").as_bytes()).map_err(Error::io("write", &path))?;
+            let header = format!("{header}\n");
+            file.write_all(header.as_bytes()).map_err(Error::io("write", &path))?;
+            length = header.len() as u64;
         }
-        Ok(Self { path, file, done, _lock: lock })
+        Ok(Self { path, file, length, done, _lock: lock })
     }
 
     /// What is done.
@@ -73,12 +77,21 @@ impl Ledger {
         let Replicate { number, draws, ess, divergent, seconds, .. } = &replicate;
         let ranks = ranks.join(",");
         let line = format!("{number},{ranks},{draws},{ess:.1},{divergent},{seconds:.3}\n");
-        self.file
-            .write_all(line.as_bytes())
-            .and_then(|()| self.file.sync_data())
+        self.write(|file| file.write_all(line.as_bytes()).and_then(|()| file.sync_data()))
             .map_err(Error::io("write", &self.path))?;
+        self.length += line.len() as u64;
         self.done.push(replicate);
         Ok(())
+    }
+
+    /// Writes behind the last whole line; what a failure leaves there is cut off, so that another thread's line is not joined to it.
+    fn write(&mut self, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+        // A line that an earlier failure could not cut off.
+        self.file.set_len(self.length)?;
+        write(&mut self.file).inspect_err(|_| {
+            // What failed is reported; where this fails too the next line tries again, or opening does.
+            let _ = self.file.set_len(self.length);
+        })
     }
 }
 
@@ -95,22 +108,6 @@ fn refuse_foreign(directory: &Path) -> Result<()> {
             "name another --out",
         )),
         _ => Ok(()),
-    }
-}
-
-fn lock(directory: &Path) -> Result<File> {
-    let path = directory.join(LOCK);
-    let file = File::options().create(true).append(true).open(&path);
-    let file = file.map_err(Error::io("open", &path))?;
-    match fs4::FileExt::try_lock(&file) {
-        Ok(()) => Ok(file),
-        Err(fs4::TryLockError::WouldBlock) => Err(Error::input(
-            directory.display().to_string(),
-            "no other process at work there",
-            "one that is running",
-            "wait for it, or name another --out",
-        )),
-        Err(fs4::TryLockError::Error(error)) => Err(Error::io("lock", &path)(error)),
     }
 }
 
@@ -221,6 +218,21 @@ mod tests {
         ledger.append(one(1)).unwrap();
         drop(ledger);
         assert_eq!(open(&place, "sv").unwrap().missing(4), [3]);
+    }
+
+    #[test]
+    fn a_line_that_could_not_be_written_leaves_no_trace() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut ledger = open(directory.path(), "sv").unwrap();
+        ledger.append(one(0)).unwrap();
+        let full = ledger.write(|file| {
+            file.write_all(b"1,3,7,25")?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert_eq!(full.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        ledger.append(one(2)).unwrap();
+        drop(ledger);
+        assert_eq!(open(directory.path(), "sv").unwrap().done(), [one(0), one(2)]);
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! [`Way`], of which [`ways`] lists those this crate has; a wrong one of a test's own is a [`Walker`] too. Ranks are judged by
 //! [`Uniformity`], whose probabilities are exact.
 
+mod binomial;
 mod calibrate;
 mod device;
 mod geweke;
@@ -23,7 +24,7 @@ mod walk;
 mod ways;
 mod world;
 
-pub use calibrate::{Calibration, Replicate, quantities, replicate};
+pub use calibrate::{Calibration, Replicate, quantities, replicate, try_fit};
 pub use device::{
     COMPARED, Comparison, EnergyPoint, Finding, NORMAL_TOLERANCE, Problem, Spoilt, Worst, audit,
     conformance, largest, largest_difference, normals_error, product_error, residue,
@@ -38,3 +39,8 @@ pub use uniform::{Band, Uniformity};
 pub use walk::{KernelPlan, KernelWalker, RivalWalker, Walker, Way};
 pub use ways::{FEWEST_MOVES, kernel_plans, ways};
 pub use world::{Draw, Source, World};
+
+/// The seed of a replicate, far from those of its neighbours and of neighbouring checks.
+fn apart(seed: u64, replicate: u32) -> u64 {
+    seed.wrapping_add((1 + u64::from(replicate)).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}

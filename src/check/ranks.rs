@@ -4,7 +4,8 @@
 //! state of the posterior, and it is put at a uniform place of the path by walking from it to both sides, to one of them backwards
 //! in time (Besag and Clifford 1989; Gandy and Scott 2020). So its ranks are exactly uniform however slowly the kernel mixes.
 
-use super::uniform::Uniformity;
+use super::apart;
+use super::uniform::{Uniformity, rank_among_ties};
 use super::walk::Way;
 use super::world::World;
 use crate::error::Result;
@@ -84,9 +85,7 @@ pub fn exact_ranks(
         let place = stream(Purpose::Other);
         let before = (place.uniform(0) * f64::from(test.states)) as u32;
         for (backwards, length) in [(true, before), (false, test.states - 1 - before)] {
-            // The walker's own numbers: a seed for each replicate.
-            let own = test.seed.wrapping_add(1 + u64::from(replicate));
-            let mut walker = way.at(world, &draw, own)?;
+            let mut walker = way.at(world, &draw, apart(test.seed, replicate))?;
             let mut eta = draw.eta.clone();
             for t in 0..length {
                 let t = t + if backwards { BACKWARDS } else { 0 };
@@ -97,7 +96,7 @@ pub fn exact_ranks(
         }
         for (k, counts) in counts.iter_mut().enumerate() {
             let rank = path.rank(k, place.uniform(1 + k as u32));
-            counts[rank.min(test.states - 1) as usize] += 1;
+            counts[rank as usize] += 1;
         }
     }
     let made = u64::from(test.replicates) * u64::from(test.states - 1);
@@ -131,6 +130,6 @@ impl Path {
 
     /// The rank of where it began; `uniform` decides between ties.
     fn rank(&self, k: usize, uniform: f64) -> u32 {
-        self.below[k] + (uniform * f64::from(self.equal[k] + 1)) as u32
+        rank_among_ties(self.below[k], self.equal[k], uniform)
     }
 }

@@ -122,14 +122,14 @@ impl WorldKind {
             }
             WorldKind::Funnel { dim } => Box::new(Void { dim, priors }),
         };
-        let template = source.model(&self.dummy(source.as_ref()))?;
+        let template = source.model(&self.dummy(source.as_ref())?)?;
         World::new(template, source)
     }
 
     /// Data that a model can be built on; they are replaced before they are used.
-    fn dummy(self, source: &dyn Source) -> Vec<f64> {
+    fn dummy(self, source: &dyn Source) -> Result<Vec<f64>> {
         let sites = match self {
-            WorldKind::Lgcp { side, .. } => return vec![1.0; side * side],
+            WorldKind::Lgcp { side, .. } => return Ok(vec![1.0; side * side]),
             WorldKind::Sv { length } => length,
             WorldKind::Logistic { groups, features, .. } => groups * features,
             WorldKind::Funnel { dim } => dim,
@@ -137,6 +137,16 @@ impl WorldKind {
         let mut rng = Stream::new(1, 0, 0, Purpose::Data).rng();
         source.simulate(&vec![0.0; sites], &mut rng)
     }
+}
+
+/// The refusal of a draw of the prior whose data are beyond numbers.
+fn too_wide(got: String) -> Error {
+    Error::input(
+        "--prior",
+        "priors whose data are numbers",
+        got,
+        "state narrower ones: this world cannot be left out, because the ranks of the others would then be uneven",
+    )
 }
 
 /// Counts in cells.
@@ -175,12 +185,23 @@ impl Pattern {
 }
 
 impl Source for Pattern {
-    fn simulate(&self, eta: &[f64], rng: &mut StreamRng) -> Vec<f64> {
-        let mut count = |(effort, eta): (&f64, &f64)| {
-            // A rate too small to be a positive number has no points.
-            Poisson::new(effort * eta.exp()).map_or(0.0, |law| law.sample(rng))
+    fn simulate(&self, eta: &[f64], rng: &mut StreamRng) -> Result<Vec<f64>> {
+        let mut count = |(&effort, eta): (&f64, &f64)| {
+            let rate = effort * eta.exp();
+            // Nobody looked there, or the rate is too small to be a positive number.
+            if effort == 0.0 || rate == 0.0 {
+                return Ok(0.0);
+            }
+            let law = Poisson::new(rate).ok().filter(|_| rate < MOST_POINTS);
+            let law = law.ok_or_else(|| too_wide(format!("{rate:.1e} points expected in a cell")));
+            law.map(|law| law.sample(rng))
         };
         self.effort.iter().zip(eta).map(&mut count).collect()
+    }
+
+    fn furthest(&self) -> f64 {
+        // e³⁰ points in a unit of area are fewer than too many in a cell.
+        30.0
     }
 
     fn likelihood(&self, y: &[f64]) -> Result<Arc<dyn Likelihood>> {
@@ -188,9 +209,20 @@ impl Source for Pattern {
     }
 
     fn model(&self, y: &[f64]) -> Result<Model> {
-        lgcp(&self.counts(y)?, &self.options)
+        let seen = |cell: usize| self.effort[cell] > 0.0;
+        if (0..y.len()).any(|cell| seen(cell) && y[cell] > 0.0) {
+            return lgcp(&self.counts(y)?, &self.options);
+        }
+        // A reader refuses a map without points: the model starts as with one of them, and its data are those without.
+        let one = (0..y.len()).position(seen);
+        let y: Vec<f64> = (0..y.len()).map(|cell| f64::from(u8::from(Some(cell) == one))).collect();
+        lgcp(&self.counts(&y)?, &self.options)?
+            .with_likelihood(self.likelihood(&vec![0.0; y.len()])?)
     }
 }
+
+/// More points than that in a cell would be rounded.
+const MOST_POINTS: f64 = 1e15;
 
 /// Returns.
 struct Series {
@@ -199,9 +231,15 @@ struct Series {
 }
 
 impl Source for Series {
-    fn simulate(&self, eta: &[f64], rng: &mut StreamRng) -> Vec<f64> {
+    fn simulate(&self, eta: &[f64], rng: &mut StreamRng) -> Result<Vec<f64>> {
         let mut normal = || -> f64 { StandardNormal.sample(rng) };
-        eta.iter().take(self.length).map(|eta| (0.5 * eta).exp() * normal()).collect()
+        let y = eta.iter().take(self.length).map(|eta| (0.5 * eta).exp() * normal());
+        let y: Vec<f64> = y.collect();
+        // Squares are what the likelihood sees of them.
+        match y.iter().find(|y| !(*y * *y).is_normal()) {
+            Some(&beyond) => Err(too_wide(format!("a return of {beyond:e}"))),
+            None => Ok(y),
+        }
     }
 
     fn likelihood(&self, y: &[f64]) -> Result<Arc<dyn Likelihood>> {
@@ -241,7 +279,10 @@ impl Labels {
 }
 
 impl Source for Labels {
-    fn simulate(&self, eta: &[f64], rng: &mut StreamRng) -> Vec<f64> {
+    fn simulate(&self, eta: &[f64], rng: &mut StreamRng) -> Result<Vec<f64>> {
+        if let Some(beyond) = eta.iter().find(|eta| !eta.is_finite()) {
+            return Err(too_wide(format!("a coefficient of {beyond}")));
+        }
         let (table, size) = (&self.table, self.table.features().len());
         let mut y = Vec::with_capacity(table.rows());
         for (weights, rows) in eta.chunks_exact(size).zip(table.offsets().windows(2)) {
@@ -251,7 +292,7 @@ impl Source for Labels {
                 y.push(if uniform < 1.0 / (1.0 + (-logit).exp()) { 1.0 } else { -1.0 });
             }
         }
-        y
+        Ok(y)
     }
 
     fn likelihood(&self, y: &[f64]) -> Result<Arc<dyn Likelihood>> {
@@ -268,7 +309,13 @@ impl Source for Labels {
             })
             .collect();
         let (features, x) = (self.table.features().to_vec(), self.table.x().to_vec());
-        logistic(&GroupedTable::from_rows(&names, features, x, y.to_vec())?, &self.priors)
+        if y.iter().any(|label| *label != y[0]) {
+            let table = GroupedTable::from_rows(&names, features, x, y.to_vec())?;
+            return logistic(&table, &self.priors);
+        }
+        // A reader refuses labels of one class: the model is that of others, and its data are these.
+        let table = GroupedTable::from_rows(&names, features, x, self.table.label().to_vec())?;
+        logistic(&table, &self.priors)?.with_likelihood(self.likelihood(y)?)
     }
 }
 
@@ -279,8 +326,8 @@ struct Void {
 }
 
 impl Source for Void {
-    fn simulate(&self, _: &[f64], _: &mut StreamRng) -> Vec<f64> {
-        Vec::new()
+    fn simulate(&self, _: &[f64], _: &mut StreamRng) -> Result<Vec<f64>> {
+        Ok(Vec::new())
     }
 
     fn likelihood(&self, _: &[f64]) -> Result<Arc<dyn Likelihood>> {

@@ -5,12 +5,18 @@
 //! its level by simulation). The C_k are a Markov chain, since of those not below k a binomial number with share 1/(K − k)
 //! is k itself, so that the probability to stay between any bounds at all k is a sum over paths, made here k by k.
 
+use super::binomial::{chance, outside};
+
+/// The rank of a value among others, of which so many are below it and so many equal; `uniform` decides between ties.
+pub(super) fn rank_among_ties(below: u32, equal: u32, uniform: f64) -> u32 {
+    below + (uniform * f64::from(equal + 1)) as u32
+}
+
 /// The ranks of one quantity.
 #[derive(Clone, Debug)]
 pub struct Uniformity {
     /// Number of ranks below 1, 2, … K − 1.
     below: Vec<usize>,
-    ranks: usize,
     law: Law,
 }
 
@@ -31,8 +37,6 @@ const TIE: f64 = 1e-9;
 struct Law {
     ranks: usize,
     cells: usize,
-    /// log n! for n up to the number of ranks.
-    log_factorial: Vec<f64>,
 }
 
 impl Uniformity {
@@ -44,15 +48,16 @@ impl Uniformity {
             Some(*sum)
         });
         let below = sums.take(counts.len().saturating_sub(1)).collect();
-        Self { below, ranks, law: Law::new(ranks, counts.len()) }
+        Self { below, law: Law { ranks, cells: counts.len() } }
     }
 
-    /// The chance that uniform ranks are as far from uniform as these.
+    /// The chance that uniform ranks are as far from uniform as these. Its rounding is relative to itself, however small it is: what
+    /// leaves is added up, and not taken from one.
     pub fn p_value(&self) -> f64 {
-        let tails = self.below.iter().enumerate().map(|(i, &c)| self.law.tail(i + 1, c));
+        let tails = self.below.iter().enumerate().map(|(i, &c)| self.law.tails(i + 1)[c]);
         // Tails that differ by rounding alone, as those of mirror images do, are as far from uniform as each other.
         let smallest = tails.fold(1.0, f64::min) * (1.0 + TIE);
-        (1.0 - self.law.stays(&self.law.band_beyond(smallest))).clamp(0.0, 1.0)
+        self.law.leaves(&self.law.band_beyond(smallest)).min(1.0)
     }
 
     /// The narrowest band of this kind that uniform ranks leave with at most this chance.
@@ -71,45 +76,13 @@ impl Uniformity {
         [&band.low, &band.high]
             .map(|edge| self.law.curve(edge.iter().enumerate().map(|(i, &c)| (i + 1, c))))
     }
-
-    /// Number of ranks.
-    pub fn ranks(&self) -> usize {
-        self.ranks
-    }
 }
 
 impl Law {
-    fn new(ranks: usize, cells: usize) -> Self {
-        let mut log_factorial = vec![0.0; ranks + 1];
-        for n in 1..=ranks {
-            log_factorial[n] = log_factorial[n - 1] + (n as f64).ln();
-        }
-        Self { ranks, cells, log_factorial }
-    }
-
-    /// P(B = c) of a binomial number of n trials with share p.
-    fn binomial(&self, n: usize, p: f64, c: usize) -> f64 {
-        if c > n {
-            return 0.0;
-        }
-        if p >= 1.0 {
-            return f64::from(u8::from(c == n));
-        }
-        let f = &self.log_factorial;
-        let ways = f[n] - f[c] - f[n - c];
-        (ways + c as f64 * p.ln() + (n - c) as f64 * (-p).ln_1p()).exp()
-    }
-
-    /// The two-sided tail probability of c ranks below k.
-    fn tail(&self, k: usize, c: usize) -> f64 {
-        self.tails(k).get(c).copied().unwrap_or(0.0)
-    }
-
-    /// The same for every c.
+    /// The two-sided tail probability of every number of ranks below k.
     fn tails(&self, k: usize) -> Vec<f64> {
         let share = k as f64 / self.cells as f64;
-        let mass: Vec<f64> =
-            (0..=self.ranks).map(|c| self.binomial(self.ranks, share, c)).collect();
+        let mass: Vec<f64> = (0..=self.ranks).map(|c| chance(self.ranks, share, c)).collect();
         let mut low = mass.clone();
         (1..low.len()).for_each(|c| low[c] += low[c - 1]);
         let mut high = mass;
@@ -130,33 +103,35 @@ impl Law {
         Band { low, high }
     }
 
-    /// The chance that uniform ranks stay in a band.
-    fn stays(&self, band: &Band) -> f64 {
+    /// The chance that uniform ranks leave a band: what leaves it first at k, added up over k.
+    fn leaves(&self, band: &Band) -> f64 {
         // Chances of each number of ranks below k, having stayed so far.
         let mut now = vec![(0usize, 1.0)];
+        let mut left = 0.0;
         for k in 0..self.cells.saturating_sub(1) {
             let share = 1.0 / (self.cells - k) as f64;
             let (low, high) = (band.low[k], band.high[k]);
-            let mut next = Vec::with_capacity((high + 1).saturating_sub(low));
-            for c in low..=high {
-                let reach = now.iter().filter(|(before, _)| *before <= c);
-                let chance = reach
-                    .map(|&(before, p)| p * self.binomial(self.ranks - before, share, c - before))
-                    .sum::<f64>();
-                next.push((c, chance));
+            let mut next: Vec<(usize, f64)> = (low..=high).map(|c| (c, 0.0)).collect();
+            for &(before, weight) in now.iter().filter(|(_, weight)| *weight > 0.0) {
+                let rest = self.ranks - before;
+                left += weight
+                    * outside(rest, share, low as i64 - before as i64, high as i64 - before as i64);
+                for (c, sum) in next.iter_mut().filter(|(c, _)| *c >= before) {
+                    *sum += weight * chance(rest, share, *c - before);
+                }
             }
             now = next;
         }
-        now.iter().map(|(_, p)| p).sum()
+        left
     }
 
     /// The narrowest band that is left with at most a given chance, by bisection of its pointwise level.
     fn band(&self, chance: f64) -> Band {
-        let (mut good, mut bad) = (-40.0f64, 0.0f64);
+        // At this level it is left with less at all k together.
+        let (mut good, mut bad) = ((chance / self.cells as f64).ln(), 0.0f64);
         for _ in 0..40 {
             let middle = 0.5 * (good + bad);
-            let leaves = 1.0 - self.stays(&self.band_beyond(middle.exp()));
-            if leaves <= chance {
+            if self.leaves(&self.band_beyond(middle.exp())) <= chance {
                 good = middle;
             } else {
                 bad = middle;
@@ -179,6 +154,7 @@ impl Law {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnose::normal_quantile;
     use crate::random::{Purpose, Stream};
 
     /// Counts of uniform ranks.
@@ -194,13 +170,14 @@ mod tests {
     #[test]
     fn probabilities_are_those_of_every_outcome() {
         // All 3⁴ outcomes of four ranks on three cells.
-        let law = Law::new(4, 3);
+        let law = Law { ranks: 4, cells: 3 };
         let mut by_level: Vec<(f64, f64)> = Vec::new();
         for code in 0..81u32 {
             let mut counts = [0u32; 3];
             (0..4).for_each(|i| counts[(code / 3u32.pow(i) % 3) as usize] += 1);
             let (a, b) = (counts[0] as usize, (counts[0] + counts[1]) as usize);
-            by_level.push((law.tail(1, a).min(law.tail(2, b)), Uniformity::new(&counts).p_value()));
+            let level = law.tails(1)[a].min(law.tails(2)[b]);
+            by_level.push((level, Uniformity::new(&counts).p_value()));
         }
         for &(level, p) in &by_level {
             let share = by_level.iter().filter(|other| other.0 <= level + 1e-12).count();
@@ -227,10 +204,32 @@ mod tests {
     }
 
     #[test]
+    fn small_chances_are_known_to_many_digits() {
+        // All of N ranks in one cell of K, which one of K outcomes of chance K^-N has at either end: tails of the ends are the smallest
+        // there are, and no others are as small.
+        for (ranks, cells) in [(12u32, 4usize), (100, 16), (250, 10)] {
+            let mut counts = vec![0; cells];
+            counts[0] = ranks;
+            let exact = 2.0 * (cells as f64).powi(-(ranks as i32));
+            let p = Uniformity::new(&counts).p_value();
+            assert!((p / exact - 1.0).abs() < 1e-9, "{p:e} instead of {exact:e}");
+        }
+        // Far beyond what is left of one after rounding, with very many ranks.
+        let mut counts = vec![20_000u32; 4];
+        counts[0] += 2000;
+        let p = Uniformity::new(&counts).p_value();
+        assert!(p > 0.0 && p < 1e-20, "{p:e}");
+        // Two cells have one number below one: p is its two-sided tail, nearly a normal one.
+        let p = Uniformity::new(&[200_700, 199_300]).p_value();
+        let (z, normal) = (-normal_quantile(0.5 * p), 699.5 / 100_000f64.sqrt());
+        assert!((z - normal).abs() < 1e-4, "{z} instead of {normal}");
+    }
+
+    #[test]
     fn bands_are_left_as_often_as_they_say() {
         let ranks = Uniformity::new(&uniform(100, 20, 0));
-        for chance in [0.05, 1e-3, 1e-6] {
-            let left = 1.0 - ranks.law.stays(&ranks.band(chance));
+        for chance in [0.05, 1e-3, 1e-6, 1e-30] {
+            let left = ranks.law.leaves(&ranks.band(chance));
             assert!(left <= chance && left > 0.3 * chance, "{left} instead of {chance}");
         }
         let [low, high] = ranks.edges(&ranks.band(0.05));

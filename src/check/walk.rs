@@ -8,7 +8,10 @@ use crate::error::{Error, Result};
 use crate::hamiltonian::{MassKind, Target};
 use crate::integrate::{HyperMetric, Integrator, System};
 use crate::model::Model;
+use crate::numeric::axpy;
+use crate::random::{Purpose, Stream};
 use crate::sample::{Info, Kernel, Tuning};
+use nalgebra::DMatrix;
 use std::sync::Arc;
 
 /// Stands at a point of a world and moves by a kernel that should leave the posterior as it is.
@@ -62,10 +65,25 @@ pub struct KernelPlan {
     pub integrator: Integrator,
     /// Their steps.
     pub tuning: Tuning,
+    /// Whether the hyperparameters' metric is dense and uneven, as fits learn it.
+    pub dense: bool,
+    /// Whether latents follow the hyperparameters, as fits learn it.
+    pub tilt: bool,
 }
 
 /// Scale of the hyperparameters' metric: a compromise between all models' tiny worlds.
 const SCALE: f64 = 0.5;
+
+/// Variances and covariances of hyperparameters without symmetry, such as warm-up learns: any are valid.
+pub(super) fn covariance(size: usize) -> DMatrix<f64> {
+    let uneven = |k: usize| SCALE * (1.0 + 0.2 * (k % 3) as f64);
+    let entry = |i: usize, j: usize| uneven(i) * uneven(j) * if i == j { 1.0 } else { 0.4 };
+    DMatrix::from_fn(size, size, entry)
+}
+
+/// Seed of the draws of the prior that a tilt is learnt from: the same for all worlds, so that the kernel does not depend on where a walk
+/// begins.
+const LEANING: u64 = 20_140_812;
 
 impl KernelPlan {
     /// One chain of a model at a draw, its latents changed by `wrap` if a test wants them wrong.
@@ -76,28 +94,48 @@ impl KernelPlan {
         seed: u64,
         wrap: impl FnOnce(Box<dyn Latents>) -> Box<dyn Latents>,
     ) -> Result<System> {
+        let centre = model.hyperparameters().start();
+        let metric = match self.dense {
+            true => HyperMetric::dense(&centre, covariance(centre.len())),
+            false => Some(HyperMetric::diagonal(&centre, &vec![SCALE; centre.len()])),
+        };
+        let metric = metric
+            .ok_or_else(|| Error::Numeric("a covariance that is not positive definite".into()))?;
         let z = place(&mut Target::new(model.clone(), &self.coordinates)?, draw)?;
         let device = Device::cpu();
         let latents = device.latents(model, &self.coordinates, &self.mass, seed, vec![(0, z)])?;
-        let centre = model.hyperparameters().start();
-        let metric = HyperMetric::diagonal(&centre, &vec![SCALE; centre.len()]);
         let mut system = System::new(wrap(latents), vec![metric], draw.phi.clone());
         system.evaluate();
         Ok(system)
     }
 
-    /// A walker at a draw, with latents changed by `wrap`.
-    pub fn walker(
-        &self,
-        model: &Arc<Model>,
-        draw: &Draw,
-        seed: u64,
-        wrap: impl FnOnce(Box<dyn Latents>) -> Box<dyn Latents>,
-    ) -> Result<Box<dyn Walker>> {
-        let system = self.system(model, draw, seed, wrap)?;
+    /// A walker at a draw of a world.
+    pub fn walker(&self, world: &World, draw: &Draw, seed: u64) -> Result<Box<dyn Walker>> {
+        let mut system = self.system(world.model(), draw, seed, |own| own)?;
+        if self.tilt {
+            lean(world, &mut system)?;
+        }
         let kernel = Kernel::new(system, self.integrator, self.tuning, seed, vec![0]);
         Ok(Box::new(KernelWalker { kernel }))
     }
+}
+
+/// Lets latents follow the hyperparameters as fits do, learnt from a draw of the prior and the data in place.
+fn lean(world: &World, system: &mut System) -> Result<()> {
+    let model = world.model();
+    let mut rng = Stream::new(LEANING, 0, 0, Purpose::Prior).rng();
+    let other = world.draw(model.hyperparameters(), &mut rng)?;
+    let mut latents = other.u;
+    for (column, c) in model.columns().iter().zip(model.coefficients(&other.phi)) {
+        axpy(c, column, &mut latents);
+    }
+    let (centre, scale) = (system.metrics[0].centre().to_vec(), system.metrics[0].scales());
+    let draws = [(other.phi, latents)];
+    if system.latents.lean(0, &centre, &scale, &draws, &system.phi) {
+        system.evaluate();
+        return Ok(());
+    }
+    Err(Error::Numeric("no tilt can be learnt at a draw of the prior".into()))
 }
 
 /// z at a draw.

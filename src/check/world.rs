@@ -5,7 +5,7 @@ use crate::hamiltonian::add_mean;
 use crate::likelihood::{Curvature, Likelihood};
 use crate::model::Model;
 use crate::prior::Hyperparameters;
-use crate::random::StreamRng;
+use crate::random::{Purpose, Stream, StreamRng};
 use crate::structure::{Basis, Factor, Information};
 use nalgebra::DMatrix;
 use rand_distr::{Distribution, StandardNormal};
@@ -13,26 +13,31 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Where data of a kind come from.
 pub trait Source: Send + Sync {
-    /// Draws data at a predictor.
-    fn simulate(&self, eta: &[f64], rng: &mut StreamRng) -> Vec<f64>;
+    /// Draws data at a predictor, exactly; an error where the data would not be numbers.
+    fn simulate(&self, eta: &[f64], rng: &mut StreamRng) -> Result<Vec<f64>>;
+
+    /// How far from zero a predictor may be for its data to be numbers.
+    fn furthest(&self) -> f64 {
+        600.0
+    }
 
     /// The likelihood of such data.
     fn likelihood(&self, y: &[f64]) -> Result<Arc<dyn Likelihood>>;
 
-    /// The model of such data, as a fit has it.
+    /// The model of such data, as a fit has it; data that a reader refuses because they say too little have one too, since
+    /// worlds that are left out would make the ranks of the others uneven.
     fn model(&self, y: &[f64]) -> Result<Model>;
 }
 
 /// Tries to draw hyperparameters at which the model's covariance exists.
 const TRIES: u32 = 1000;
-/// Only a sampler that is wrong goes beyond e²⁰, and its data must still be numbers.
-const FURTHEST: f64 = 20.0;
 
 /// A model whose data can be drawn anew.
 pub struct World {
     model: Arc<Model>,
     data: Arc<RwLock<Arc<dyn Likelihood>>>,
     source: Box<dyn Source>,
+    has_data: bool,
     scratch: Mutex<Scratch>,
 }
 
@@ -67,7 +72,9 @@ impl World {
         let structure = model.structure();
         let factor = structure.factor(&Information::NONE)?;
         let scratch = Mutex::new(Scratch { factor, basis: structure.basis() });
-        Ok(Self { model, data, source, scratch })
+        let mut rng = Stream::new(0, 0, 0, Purpose::Data).rng();
+        let has_data = !source.simulate(&vec![0.0; structure.sites()], &mut rng)?.is_empty();
+        Ok(Self { model, data, source, has_data, scratch })
     }
 
     /// The model, whose data are those put last.
@@ -77,16 +84,20 @@ impl World {
 
     /// Whether there are data at all.
     pub fn has_data(&self) -> bool {
-        let n = self.model.structure().sites();
-        let mut rng = crate::random::Stream::new(0, 0, 0, crate::random::Purpose::Data).rng();
-        !self.source.simulate(&vec![0.0; n], &mut rng).is_empty()
+        self.has_data
     }
 
-    /// Draws data at a predictor.
-    pub fn simulate(&self, eta: &[f64], rng: &mut StreamRng) -> Vec<f64> {
+    /// Whether data are drawn at a predictor as it is by [`Self::simulate_tamed`].
+    pub fn is_tame(&self, eta: &[f64]) -> bool {
+        !self.has_data || eta.iter().all(|eta| eta.abs() <= self.source.furthest())
+    }
+
+    /// Draws data at a predictor that a wrong sampler may have taken anywhere: from the nearest at which they are numbers.
+    pub fn simulate_tamed(&self, eta: &[f64], rng: &mut StreamRng) -> Result<Vec<f64>> {
+        let furthest = self.source.furthest();
         let tame = |eta: &f64| match eta.is_nan() {
-            true => FURTHEST,
-            false => eta.clamp(-FURTHEST, FURTHEST),
+            true => furthest,
+            false => eta.clamp(-furthest, furthest),
         };
         self.source.simulate(&eta.iter().map(tame).collect::<Vec<_>>(), rng)
     }
@@ -127,7 +138,7 @@ impl World {
             basis.write_field(&u, &mut field);
             let mut eta = field.clone();
             add_mean(&self.model, &self.model.coefficients(&phi), &field, &mut eta);
-            let y = self.simulate(&eta, rng);
+            let y = self.source.simulate(&eta, rng)?;
             return Ok(Draw { phi, u, field, eta, y });
         }
         Err(Error::Numeric(format!(

@@ -189,6 +189,17 @@ pub(crate) enum Coordinates {
     Informed,
 }
 
+impl From<Coordinates> for CoordinateChoice {
+    fn from(coordinates: Coordinates) -> Self {
+        match coordinates {
+            Coordinates::Auto => CoordinateChoice::Auto,
+            Coordinates::Centred => CoordinateChoice::Centred,
+            Coordinates::Whitened => CoordinateChoice::Whitened,
+            Coordinates::Informed => CoordinateChoice::Informed,
+        }
+    }
+}
+
 /// Masses as typed.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Mass {
@@ -297,12 +308,7 @@ impl Common {
             method: self.method.into(),
             steps: self.steps,
             hyper_steps: self.hyper_steps,
-            coordinates: match self.coordinates {
-                Coordinates::Auto => CoordinateChoice::Auto,
-                Coordinates::Centred => CoordinateChoice::Centred,
-                Coordinates::Whitened => CoordinateChoice::Whitened,
-                Coordinates::Informed => CoordinateChoice::Informed,
-            },
+            coordinates: self.coordinates.into(),
             mass: match self.mass {
                 Mass::Auto => MassChoice::Auto,
                 Mass::Identity => MassChoice::Identity,

@@ -33,6 +33,7 @@ pub use crs::{Crs, SharedCrs};
 pub use german::read_german;
 pub use grid::Grid;
 pub use grouped::{GroupedColumns, GroupedTable};
+pub(crate) use output::{LOCK, take_lock};
 pub use output::{OutputDir, add_file};
 pub use pattern::{Pattern, Resolution, default_window};
 pub use points::Points;

@@ -25,7 +25,7 @@ const MARKS: [&str; 4] = ["summary.json", "truth.json", "source.md", "series.csv
 const LISTING: &str = ".sshmc-files";
 
 /// Locked by the process that writes a directory.
-const LOCK: &str = "lock";
+pub(crate) const LOCK: &str = "lock";
 
 /// How many runs may be writing, or have been killed while writing, the same directory under one process id.
 const ATTEMPTS: u32 = 1000;
@@ -59,7 +59,7 @@ impl OutputDir {
             Error::Io { action, source, .. } => Error::Io { action, path: staging.clone(), source },
             other => other,
         })?;
-        let lock = take_lock(&unnamed)?;
+        let lock = take_lock(&unnamed, WAIT)?;
         let named = match staging.exists() {
             true => Err(io::ErrorKind::AlreadyExists.into()),
             false => fs::rename(&unnamed, &staging),
@@ -70,7 +70,7 @@ impl OutputDir {
         if !staging.exists() {
             return Err(Error::io("create", &staging)(error));
         }
-        take_lock(&staging)?;
+        take_lock(&staging, WAIT)?;
         let remedy = format!(
             "continue it by `sshmc resume {}`, or remove that directory to begin again",
             path.display()
@@ -82,7 +82,7 @@ impl OutputDir {
     pub fn reopen(path: &Path) -> Result<Self> {
         let (target, parent, name) = Self::locate(path)?;
         let staging = parent.join(format!("{name}.partial"));
-        let lock = take_lock(&staging)?;
+        let lock = take_lock(&staging, WAIT)?;
         let mut output = Self::prepare(target, staging, Some(lock))?;
         output.keep();
         Ok(output)
@@ -326,16 +326,18 @@ fn refuse(path: &Path, expected: &str, got: impl Into<String>, remedy: &str) -> 
     Error::input(path.display().to_string(), expected, got, remedy)
 }
 
+/// What to do about a directory that another process has.
+const WAIT: &str = "wait for it, or name another directory";
+
 /// Takes the lock of a directory that is being written; refuses if another process has it.
-fn take_lock(staging: &Path) -> Result<File> {
-    let path = staging.join(LOCK);
+pub(crate) fn take_lock(directory: &Path, remedy: &str) -> Result<File> {
+    let path = directory.join(LOCK);
     let file = File::options().create(true).append(true).open(&path);
     let file = file.map_err(Error::io("open", &path))?;
     match fs4::FileExt::try_lock(&file) {
         Ok(()) => Ok(file),
         Err(fs4::TryLockError::WouldBlock) => {
-            let remedy = "wait for it, or name another directory";
-            Err(refuse(staging, "no other process at work there", "one that is running", remedy))
+            Err(refuse(directory, "no other process at work there", "one that is running", remedy))
         }
         Err(fs4::TryLockError::Error(error)) => Err(Error::io("lock", &path)(error)),
     }

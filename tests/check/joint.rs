@@ -1,11 +1,11 @@
-//! Puts every kernel of every model to Geweke's test and to the exact test of ranks, both with a false-alarm rate of 1e-6.
+//! Puts every kernel of every model to Geweke's test and to the exact test of ranks, with a false-alarm rate of 1e-6 over all of them.
 //!
 //! The must-fail twins compare with worlds whose prior is another one.
 
-use crate::FALSE_ALARM;
+use crate::EACH;
 use sshmc::check::{
-    FEWEST_MOVES, Geweke, RankTest, World, WorldKind, exact_ranks, geweke, judge, statistic_names,
-    ways,
+    FEWEST_MOVES, Geweke, RankTest, World, WorldKind, exact_ranks, geweke, judge, score_bound,
+    statistic_names, ways, worst_score,
 };
 use sshmc::prior::Hyperparameters;
 
@@ -44,12 +44,12 @@ fn no_kernel_changes_the_joint_distribution() {
         for way in ways(&world) {
             let what = format!("{}, {}", kind.name(), way.name);
             let paths = GEWEKE.successive(&world, &way).unwrap();
-            let worst = judge(&what, &geweke(&names, &paths, &right), FALSE_ALARM).unwrap();
+            let worst = judge(&what, &geweke(&names, &paths, &right), EACH).unwrap();
             println!("Geweke, {what}: largest |z| {worst:.2}, moves in {:.2}", paths.moved);
             assert!(paths.moved > FEWEST_MOVES, "{what} moves in {}", paths.moved);
             // Slow paths have wide errors in which a moved prior hides; the quickest must see it.
-            let quick = ["sshmc, whitened", "sshmc, informed"].contains(&way.name.as_str());
-            let passes = judge(&what, &geweke(&names, &paths, &wrong), FALSE_ALARM).is_ok();
+            let quick = ["sshmc, whitened, tilted", "sshmc, informed"].contains(&way.name.as_str());
+            let passes = judge(&what, &geweke(&names, &paths, &wrong), EACH).is_ok();
             assert!(!quick || !passes, "{what}: a prior elsewhere passes");
         }
     }
@@ -65,12 +65,13 @@ fn ranks(test: &RankTest) {
             let ranks = exact_ranks(&world, &way, priors, test).unwrap();
             let (quantity, p) = ranks.worst().unwrap();
             println!("ranks, {what}: p {p:.4} ({quantity}), moves in {:.2}", ranks.moved);
-            assert!(p > FALSE_ALARM, "{what}, {quantity}: p {p:e}, {:?}", ranks.counts);
+            assert!(p > EACH, "{what}, {quantity}: p {p:e}, {:?}", ranks.counts);
+            assert!(ranks.moved > FEWEST_MOVES, "{what} moves in {}", ranks.moved);
         }
         let way = &ways(&world)[0];
         let other = with_prior(&world, elsewhere(kind));
         let (_, p) = exact_ranks(&world, way, &other, test).unwrap().worst().unwrap();
-        assert!(p < FALSE_ALARM, "{}: a prior elsewhere passes with p {p:e}", kind.name());
+        assert!(p < EACH, "{}: a prior elsewhere passes with p {p:e}", kind.name());
     }
 }
 
@@ -83,4 +84,36 @@ fn ranks_are_uniform() {
 #[ignore = "ten minutes"]
 fn many_ranks_are_uniform() {
     ranks(&RankTest { replicates: 20_000, ..RANKS });
+}
+
+/// How often the largest score of a right kernel is beyond bounds of several false-alarm rates: the standard errors are estimates, and
+/// moments are not quite normal.
+#[test]
+#[ignore = "some minutes"]
+fn scores_of_a_right_kernel_are_beyond_their_bounds_as_rarely_as_they_say() {
+    const SEEDS: u32 = 1000;
+    let world = world(WorldKind::tiny()[3]);
+    let names = statistic_names(&world);
+    let way = ways(&world).into_iter().find(|way| way.name == "sshmc, informed").unwrap();
+    let mut largest = Vec::new();
+    for seed in 0..SEEDS {
+        let test =
+            Geweke { chains: 4, length: 1000, draws: 10_000, seed: 77_000 + u64::from(seed) };
+        let moments = test.independent(&world, world.model().hyperparameters()).unwrap();
+        let scores = geweke(&names, &test.successive(&world, &way).unwrap(), &moments);
+        largest.push(worst_score(&scores).unwrap().size());
+    }
+    for rate in [0.3, 0.1, 0.03, 0.01, 0.003] {
+        let bound = score_bound(names.len(), rate);
+        let beyond = |bound: f64| largest.iter().filter(|&&z| z > bound).count();
+        println!(
+            "rate {rate}: {} of {SEEDS} beyond {bound:.2}, {} beyond it without its tenth",
+            beyond(bound),
+            beyond(bound / 1.1)
+        );
+        // Heavier tails than normal ones: up to five times as often (seen: 0.6, 0.8, 1.2, 1.9 and 4 times).
+        let most = 5.0 * f64::from(SEEDS) * rate;
+        assert!(beyond(bound) as f64 <= most.max(10.0), "too many at a rate of {rate}");
+    }
+    println!("largest of all: {:.2}", largest.iter().fold(0.0f64, |a, &b| a.max(b)));
 }

@@ -81,7 +81,7 @@ impl Mutant {
             }
             _ => (whitened, identity, leapfrog, short),
         };
-        KernelPlan { coordinates, mass, integrator, tuning }
+        KernelPlan { coordinates, mass, integrator, tuning, dense: false, tilt: false }
     }
 
     /// The kernel with this mistake, and the right kernel of the same plan if `control`.

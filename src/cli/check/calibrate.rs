@@ -2,19 +2,22 @@
 
 use super::sizes::{ModelName, Sizes};
 use super::table::Table;
-use super::{bar, chance, once_in, try_draw};
+use super::watch::Watch;
+use super::{chance, once_in, pause};
 use crate::cli::failure::Failure;
 use crate::cli::interrupt;
 use crate::cli::options::{Coordinates, Method, at_most};
 use crate::cli::screen::Screen;
 use clap::Args;
 use serde_json::json;
-use sshmc::check::{Calibration, Ledger, Replicate, World, quantities, replicate};
+use sshmc::check::{Calibration, Ledger, Replicate, World, quantities, replicate, try_fit};
 use sshmc::data::add_file;
 use sshmc::device::Device;
 use sshmc::report::draw_png;
-use sshmc::sample::{CoordinateChoice, Keeper, Settings};
+use sshmc::sample::{Keeper, Settings};
 use sshmc::{Error, Result};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -24,7 +27,8 @@ const AFTER_HELP: &str = "\
 Each replicate draws hyperparameters and field from the prior and data from them, fits the data as `sshmc fit` does, and ranks the truth
 among draws that are so far apart that they are nearly independent. If the sampler is right the ranks are uniform. Ranked are all
 hyperparameters, the log-likelihood, and the field's mean, maximum, spread and value at one site. A fit whose draws are worth
-too few independent ones is made again with more.
+less than twice as many independent ones as a truth is ranked among is made again with more, at most 8 times as many; where more
+than one fit in twenty is still worth fewer than a truth is ranked among the check fails, because its chances are not exact.
 
 Where the default prior of a model cannot be drawn from another is stated; what is checked is printed first.
 
@@ -87,6 +91,9 @@ pub(crate) struct Calibrate {
     /// Directory for the results [default: sshmc-check/MODEL]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
+    /// Seconds between two lines about progress where standard error is not a terminal
+    #[arg(long, value_name = "SECONDS", value_parser = pause, default_value = "60", help_heading = "Output")]
+    progress: f64,
     /// Print nothing but errors
     #[arg(long, short, help_heading = "Output")]
     quiet: bool,
@@ -128,9 +135,14 @@ impl Calibrate {
         let written = write(&directory, &table, &text);
         written.map_err(Failure::finishing)?;
         screen.tell(&format!("{}\nResults are in {}\n", table.body(&done), directory.display()))?;
-        match table.wrong().as_slice() {
-            [] => Ok(()),
-            wrong => Err(Failure::Failed(format!(
+        match (table.wrong().as_slice(), table.is_exact(&done)) {
+            ([], true) => Ok(()),
+            ([], false) => Err(Failure::Failed(format!(
+                "the check of {} is not exact: too many fits are worth fewer independent draws than truths are ranked among; ask for more \
+                 --draws, or fewer --among, in another --out",
+                self.model.name()
+            ))),
+            (wrong, _) => Err(Failure::Failed(format!(
                 "ranks of {} are not uniform: the sampler, its warm-up or the number of draws is not enough for {}; a right one is told \
                  so {}",
                 wrong.join(", "),
@@ -158,12 +170,7 @@ impl Calibrate {
             threads: Some(1),
             device,
             method: self.method.into(),
-            coordinates: match self.coordinates {
-                Coordinates::Auto => CoordinateChoice::Auto,
-                Coordinates::Centred => CoordinateChoice::Centred,
-                Coordinates::Whitened => CoordinateChoice::Whitened,
-                Coordinates::Informed => CoordinateChoice::Informed,
-            },
+            coordinates: self.coordinates.into(),
             ..Settings::default()
         };
         settings.check()?;
@@ -174,7 +181,7 @@ impl Calibrate {
         at_most("--among", self.among.into(), u64::from(self.chains) * u64::from(self.draws))?;
         at_most("--threads", self.threads.unwrap_or(1) as u64, 1024)?;
         for (option, value, least) in [
-            ("--replicates", self.replicates, 10),
+            ("--replicates", self.replicates, 2),
             ("--among", self.among, 7),
             ("--draws", self.draws, 8),
         ] {
@@ -196,6 +203,7 @@ impl Calibrate {
             world.model().hyperparameters().iter().map(|one| one.prior().to_string()).collect();
         let settings = json!({
             "program": concat!("sshmc ", env!("CARGO_PKG_VERSION")),
+            "build": build(),
             "model": kind.name(),
             "size": kind.describe(),
             "priors": priors,
@@ -210,7 +218,8 @@ impl Calibrate {
         });
         let directory = self.out.clone();
         let directory = directory.unwrap_or_else(|| Path::new("sshmc-check").join(kind.name()));
-        try_draw(&world, self.seed)?;
+        // What is refused must not leave a directory behind.
+        try_fit(&world, &plan)?;
         let ledger = Ledger::open(&directory, &settings, &names, self.among)?;
         let introduction = format!(
             "Calibrating {} with {} on {} worlds of {}, on {}, {} coordinates, seed {}.\n  priors: {}\n  {} chains of {} warm-up \
@@ -241,17 +250,17 @@ impl Calibrate {
         directory: &Path,
     ) -> std::result::Result<Vec<Replicate>, Failure> {
         let stop = interrupt::watch();
-        let bar = bar(u64::from(self.replicates), self.quiet);
-        bar.inc(u64::from(self.replicates) - missing.len() as u64);
+        let watch = Watch::open("worlds", self.replicates.into(), self.progress, self.quiet);
+        watch.skip(u64::from(self.replicates) - missing.len() as u64);
         let ledger = Mutex::new(ledger);
         let one = |&number: &u32| -> Result<()> {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Stopped);
             }
             let made = replicate(world, plan, number, &Stop(stop))?;
-            bar.set_message(format!("last took {:.1} s", made.seconds));
+            let message = format!("last took {:.1} s", made.seconds);
             ledger.lock().unwrap_or_else(PoisonError::into_inner).append(made)?;
-            bar.inc(1);
+            watch.done(message);
             Ok(())
         };
         // A GPU has one queue: its fits would wait for each other anyway.
@@ -262,7 +271,7 @@ impl Calibrate {
                 .unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
         };
         let outcome = side_by_side(threads, missing, one);
-        bar.finish_and_clear();
+        drop(watch);
         let again = format!("the same command goes on in {}", directory.display());
         outcome.map_err(|error| match error {
             Error::Stopped => Failure::Stopped(format!("what is done is kept; {again}")),
@@ -302,6 +311,18 @@ fn side_by_side(
         }
     });
     lock().take().map_or(Ok(()), Err)
+}
+
+/// What tells this build from others of the same version: a checksum of the program's file; nothing where it cannot be read.
+fn build() -> Option<String> {
+    let mut file = File::open(std::env::current_exe().ok()?).ok()?;
+    let (mut sum, mut piece) = (crc32fast::Hasher::new(), vec![0; 1 << 18]);
+    loop {
+        match file.read(&mut piece).ok()? {
+            0 => return Some(format!("{:08x}", sum.finalize())),
+            count => sum.update(&piece[..count]),
+        }
+    }
 }
 
 /// Writes the figure and the report.

@@ -1,7 +1,8 @@
 //! Tests every kernel on tiny worlds: Geweke's test, and exact ranks.
 
 use super::sizes::ModelName;
-use super::{bar, chance, once_in, pool, try_draw};
+use super::watch::Watch;
+use super::{chance, once_in, pause, pool, try_draw};
 use crate::cli::failure::Failure;
 use crate::cli::interrupt;
 use crate::cli::options::at_most;
@@ -9,8 +10,8 @@ use crate::cli::screen::Screen;
 use clap::Args;
 use rayon::prelude::*;
 use sshmc::check::{
-    FEWEST_MOVES, Geweke, RankTest, WorldKind, exact_ranks, geweke, score_bound, statistic_names,
-    ways, worst_score,
+    FEWEST_MOVES, Geweke, Moments, RankTest, WorldKind, exact_ranks, geweke, score_bound,
+    statistic_names, ways, worst_score,
 };
 use sshmc::{Error, Result};
 use std::fmt::Write;
@@ -58,6 +59,9 @@ pub(crate) struct Joint {
     /// Threads to use [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Seconds between two lines about progress where standard error is not a terminal
+    #[arg(long, value_name = "SECONDS", value_parser = pause, default_value = "60")]
+    progress: f64,
     /// Print nothing but errors
     #[arg(long, short)]
     quiet: bool,
@@ -78,6 +82,8 @@ impl Joint {
     pub(crate) fn run(&self) -> std::result::Result<(), Failure> {
         let begun = Instant::now();
         let (kind, names) = self.prepare().map_err(Failure::preparing)?;
+        // The same for all kernels.
+        let moments = self.moments(kind).map_err(Failure::preparing)?;
         let mut screen = Screen::open(self.quiet);
         screen.tell(&format!(
             "Checking {} kernels of {} on worlds of {}, seed {}.\n",
@@ -87,19 +93,19 @@ impl Joint {
             self.seed
         ))?;
         let stop = interrupt::watch();
-        let bar = bar(names.len() as u64, self.quiet);
+        let watch = Watch::open("kernels", names.len() as u64, self.progress, self.quiet);
         let rows = pool(self.threads)?.install(|| {
             let test = |name: &String| {
                 if stop.load(Ordering::Relaxed) {
                     return Err(Error::Stopped);
                 }
-                let row = self.test(kind, name);
-                bar.inc(1);
+                let row = self.test(kind, name, &moments);
+                watch.done(name.clone());
                 row
             };
             names.par_iter().map(test).collect::<Result<Vec<Row>>>()
         });
-        bar.finish_and_clear();
+        drop(watch);
         let rows = rows.map_err(|error| match error {
             Error::Stopped => Failure::Stopped("the check keeps nothing; start it again".into()),
             error => Failure::running(error),
@@ -141,16 +147,24 @@ impl Joint {
         [kind.tiny_priors(), self.priors.clone()].concat()
     }
 
+    fn geweke(&self) -> Geweke {
+        Geweke { length: self.transitions, seed: self.seed, ..Geweke::default() }
+    }
+
+    /// Moments of independent draws.
+    fn moments(&self, kind: WorldKind) -> Result<Moments> {
+        let world = kind.world(&self.all_priors(kind))?;
+        self.geweke().independent(&world, world.model().hyperparameters())
+    }
+
     /// Both tests of one kernel, in a world of its own.
-    fn test(&self, kind: WorldKind, name: &str) -> Result<Row> {
+    fn test(&self, kind: WorldKind, name: &str, moments: &Moments) -> Result<Row> {
         let world = kind.world(&self.all_priors(kind))?;
         let missing = || Error::Numeric(format!("there is no kernel {name}"));
         let way = ways(&world).into_iter().find(|way| way.name == name).ok_or_else(missing)?;
-        let test = Geweke { length: self.transitions, seed: self.seed, ..Geweke::default() };
         let priors = world.model().hyperparameters();
-        let moments = test.independent(&world, priors)?;
-        let paths = test.successive(&world, &way)?;
-        let scores = geweke(&statistic_names(&world), &paths, &moments);
+        let paths = self.geweke().successive(&world, &way)?;
+        let scores = geweke(&statistic_names(&world), &paths, moments);
         let test = RankTest { replicates: self.replicates, seed: self.seed, ..RankTest::default() };
         let ranks = exact_ranks(&world, &way, priors, &test)?;
         let (quantity, chance) = ranks.worst().unwrap_or(("", 1.0));

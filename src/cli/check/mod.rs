@@ -5,6 +5,7 @@ mod device;
 mod joint;
 mod sizes;
 mod table;
+mod watch;
 
 use super::failure::Failure;
 use clap::Subcommand;
@@ -52,13 +53,22 @@ fn once_in(chance: f64) -> String {
     format!("once in {:.0}", 1.0 / chance)
 }
 
-/// Accepts a chance strictly between 0 and 1.
+/// Smaller chances than that are not told apart when they are shared and compared.
+const LEAST_CHANCE: f64 = 1e-100;
+
+/// Accepts a chance strictly between 0 and 1 that can be resolved.
 fn chance(text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| "expected a number such as 0.001".to_owned())?;
-    match value > 0.0 && value < 1.0 {
+    match (LEAST_CHANCE..1.0).contains(&value) {
         true => Ok(value),
-        false => Err("expected a number between 0 and 1, such as 0.001".into()),
+        false => Err("expected a number between 1e-100 and 1, such as 0.001".into()),
     }
+}
+
+/// Accepts a number of seconds.
+fn pause(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| *seconds >= 0.0);
+    seconds.ok_or_else(|| "expected a number of seconds, at least 0".into())
 }
 
 /// Threads to use.

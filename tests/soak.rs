@@ -164,9 +164,10 @@ fn a_long_run_has_flat_memory() {
     let values: Vec<i64> = seen.iter().map(|one| one.1).collect();
     let (early, late) = quarters(&values);
     let (half, end) = (seen[seen.len() / 2], seen[seen.len() - 1]);
-    // What half the draws take: hyperparameters, energy, acceptance, steps, divergence, and the field at some sites and times.
+    // What half the draws take: hyperparameters, energy, acceptance, steps, divergence, the field at one site however long the run is,
+    // and at more sites and times within the memory it may have.
     let m = model.hyperparameters().len() as f64;
-    let own = f64::from(end.0 - half.0) * (8.0 * (m + 2.0) + 5.0) + 2.0 * f64::from(1 << 20);
+    let own = f64::from(end.0 - half.0) * (8.0 * (m + 2.0) + 5.0 + 4.0) + 2.0 * f64::from(1 << 20);
     println!(
         "{draws} draws in {:.0} s: live {early} bytes in the second quarter, {late} in the last; resident {:.1} MiB in the middle \
          and {:.1} at the end, of which {:.1} may be draws",

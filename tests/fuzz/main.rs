@@ -2,11 +2,14 @@
 //! in a panic.
 //!
 //! Each reader gets a few thousand damaged files by default; `SSHMC_FUZZ_CASES` asks for more (see docs/FAULTS.md). Cases are
-//! drawn from a fixed seed, or from `SSHMC_FUZZ_SEED`. What they start from is in tests/data/corpus; a file that once broke a reader is added there.
+//! drawn from a fixed seed, or from `SSHMC_FUZZ_SEED`. What they start from is in tests/data/corpus, a folder for each reader; a file that once
+//! broke a reader is kept: beside them if it is read today, and else in the folder `refused` there, to end in one line ever after.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 #![allow(clippy::print_stdout, reason = "figures are shown when asked for")]
 
+mod commands;
+mod ledgers;
 mod maps;
 mod mutate;
 mod runs;
@@ -25,13 +28,35 @@ fn number(variable: &str, default: u32) -> u32 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// The valid files of a reader, by name.
-fn corpus(folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/corpus").join(folder);
-    let mut paths: Vec<PathBuf> =
-        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+/// The files in a folder of the corpus, by name.
+fn folder(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/corpus").join(name);
+    let entries = fs::read_dir(directory).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<PathBuf> = entries.filter(|path| path.is_file()).collect();
     paths.sort();
     paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+/// The valid files of a reader.
+fn corpus(name: &str) -> Vec<Vec<u8>> {
+    let files: Vec<Vec<u8>> = folder(name).into_iter().map(|file| file.1).collect();
+    assert!(!files.is_empty(), "no files of {name}");
+    files
+}
+
+/// Holds a reader to the files that once broke it: each ends in one line.
+fn assert_refused(name: &str, read: impl Fn(&[u8]) -> sshmc::Result<()>) {
+    for (path, bytes) in folder(&format!("{name}/refused")) {
+        let outcome = read(&bytes);
+        let error = outcome.err().unwrap_or_else(|| panic!("{} is accepted", path.display()));
+        one_line(&error).unwrap_or_else(|fault| panic!("{}: {fault}", path.display()));
+    }
+}
+
+/// Puts a reader to the valid files of a folder, damaged, and to those that once broke it.
+fn reader(what: &str, share: f64, name: &str, read: impl Fn(usize, &[u8]) -> sshmc::Result<()>) {
+    assert_refused(name, |bytes| read(0, bytes));
+    assert_mixed(what, &storm(what, share, &corpus(name), read));
 }
 
 /// A directory for files that are rewritten again and again: in memory where there is such a place.
@@ -112,4 +137,14 @@ fn a_panic_is_found() {
         })
     });
     assert!(found.is_err(), "the harness sees nothing");
+}
+
+/// The harness itself: a reader that accepts what it has to refuse is caught.
+#[test]
+fn what_must_be_refused_is_held_to() {
+    for (name, count) in [("npy", 1), ("run", 3)] {
+        assert!(folder(&format!("{name}/refused")).len() >= count, "{name}");
+    }
+    let accepts = std::panic::catch_unwind(|| assert_refused("npy", |_| Ok(())));
+    assert!(accepts.is_err(), "the harness sees nothing");
 }

@@ -38,15 +38,24 @@ fn find(directory: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// A directory with a small fit of each kind.
-fn fits() -> tempfile::TempDir {
+/// A directory with small fits of some kinds.
+pub(super) fn fits(models: &[&str]) -> tempfile::TempDir {
     let directory = scratch();
     let here = directory.path();
-    fit(here, "simulate lgcp --grid 4x5 --total 30 --out data --quiet");
-    fit(here, "simulate sv --steps 12 --out market --quiet");
     let short = "--chains 2 --warmup 30 --draws 12 --quiet --out";
-    fit(here, &format!("fit lgcp --counts data/counts.csv {short} cox"));
-    fit(here, &format!("fit sv --returns market/returns.csv {short} sv"));
+    for model in models {
+        let (data, line) = match *model {
+            "cox" => ("lgcp --grid 4x5 --total 30", "lgcp --counts data-cox/counts.csv"),
+            "sv" => ("sv --steps 12", "sv --returns data-sv/returns.csv"),
+            "logistic" => (
+                "logistic --groups 2 --features 2 --rows 12",
+                "logistic --table data-logistic/table.csv --group group --label y",
+            ),
+            _ => ("funnel --dim 3", "funnel --dim 3"),
+        };
+        fit(here, &format!("simulate {data} --out data-{model} --quiet"));
+        fit(here, &format!("fit {line} {short} {model}"));
+    }
     directory
 }
 
@@ -59,7 +68,7 @@ fn use_run(directory: &Path, with_page: bool) -> sshmc::Result<()> {
         let data = run.lgcp()?;
         let predictive = Predictive { counts: &data.counts, window: &data.window, seed: 1 };
         predict_cells(&run, 5, &predictive)?;
-    } else {
+    } else if run.summary.model == "sv" {
         forecast(&run, 2, 1)?;
     }
     if with_page {
@@ -85,21 +94,26 @@ fn storm_run(name: &str, share: f64, directory: &Path, paths: &[PathBuf], pages:
 
 #[test]
 fn records_summaries_and_data() {
-    let directory = fits();
-    for (name, also) in [("cox", &["counts.csv", "window.geojson"][..]), ("sv", &["returns.csv"])] {
+    let directory = fits(&["cox", "sv", "logistic", "funnel"]);
+    for (name, also, share) in [
+        ("cox", &["counts.csv", "window.geojson"][..], 0.3),
+        ("sv", &["returns.csv"], 0.3),
+        ("logistic", &[], 0.1),
+        ("funnel", &[], 0.1),
+    ] {
         let run = directory.path().join(name);
         let common = ["run.json", "summary.json", "hyperparameters.csv"];
         let paths: Vec<PathBuf> =
             common.iter().chain(also).map(|file| run.join(file)).filter(|p| p.exists()).collect();
         assert_eq!(paths.len(), common.len() + also.len(), "{name}");
-        let tally = storm_run(&format!("files of a run of {name}"), 0.3, &run, &paths, 16);
+        let tally = storm_run(&format!("files of a run of {name}"), share, &run, &paths, 16);
         super::assert_mixed(name, &tally);
     }
 }
 
 #[test]
 fn descriptions_and_chunks_of_draws() {
-    let directory = fits();
+    let directory = fits(&["cox"]);
     let run = directory.path().join("cox");
     let archive = archive_of(&run);
     let posterior = archive.join("posterior");
@@ -121,10 +135,72 @@ fn descriptions_and_chunks_of_draws() {
     assert!(tally.refused.get() > 0, "{tally:?}");
 }
 
+/// Files that once broke what reads a run, each in the place of the file whose name its own ends with.
+#[test]
+fn what_broke_a_run_is_refused() {
+    let directory = fits(&["cox"]);
+    let run = directory.path().join("cox");
+    let field = archive_of(&run).join("posterior/field");
+    let seen = Cell::new(0);
+    for (ending, place, part) in [
+        ("run.json", run.join("run.json"), "cells, got 4 × 5"),
+        ("hyperparameters.csv", run.join("hyperparameters.csv"), "2 chains of 12 draws"),
+        ("zarr.json", field.join("zarr.json"), "its shape is"),
+    ] {
+        let whole = fs::read(&place).unwrap();
+        for (path, bytes) in super::folder("run/refused") {
+            if !path.to_string_lossy().ends_with(&format!(".{ending}")) {
+                continue;
+            }
+            fs::write(&place, bytes).unwrap();
+            let error = use_run(&run, true).unwrap_err();
+            super::one_line(&error).unwrap();
+            assert!(error.to_string().contains(part), "{}: {error}", path.display());
+            seen.set(seen.get() + 1);
+        }
+        fs::write(&place, whole).unwrap();
+        use_run(&run, true).unwrap();
+    }
+    assert_eq!(seen.get(), super::folder("run/refused").len(), "a file of no known place");
+}
+
+/// Chunks of everything that is recalled with a state: hyperparameters, energies, acceptances, steps and divergences.
+#[test]
+fn chunks_that_are_recalled() {
+    let directory = scratch();
+    fit(
+        directory.path(),
+        "fit funnel --dim 2 --chains 1 --warmup 30 --draws 600 --quiet --out run",
+    );
+    let run = directory.path().join("run");
+    let archive = archive_of(&run);
+    let all = find(&archive, "/c/0/0").into_iter().filter(|path| {
+        let text = path.to_string_lossy();
+        text.contains("/posterior/v/") || text.contains("/sample_stats/")
+    });
+    let chunks: Vec<PathBuf> = all.collect();
+    assert_eq!(chunks.len(), 5, "{chunks:?}");
+    let written: Vec<Vec<u8>> = chunks.iter().map(|chunk| fs::read(chunk).unwrap()).collect();
+    let stop = AtomicBool::new(false);
+    let tally = storm("chunks that are recalled", 0.2, &written, |k, bytes| {
+        fs::write(&chunks[k], bytes).unwrap();
+        let options =
+            CheckpointOptions { interval: Duration::MAX, stop: &stop, warn: &|_: &str| {} };
+        let opened = Archive::open(&archive);
+        let kept = opened.and_then(|archive| Checkpoints::open(&run, archive, "cpu", options));
+        let outcome = kept.and_then(|kept| kept.recall(&[0], u32::MAX));
+        fs::write(&chunks[k], &written[k]).unwrap();
+        let found = outcome?.is_some();
+        assert_eq!(found, bytes == written[k], "a damaged chunk of {}", chunks[k].display());
+        if found { Ok(()) } else { Err(sshmc::Error::Numeric("refused".into())) }
+    });
+    assert!(tally.refused.get() > 0, "{tally:?}");
+}
+
 /// The states of chains, as they are and with a checksum that fits what was changed, so that what is inside is read too.
 #[test]
 fn states_of_chains() {
-    let directory = fits();
+    let directory = fits(&["cox"]);
     let run = directory.path().join("cox");
     let path = run.join("state/chain-0");
     let whole = fs::read(&path).unwrap();

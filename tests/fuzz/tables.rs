@@ -1,6 +1,6 @@
 //! Tables: counts, exposures, returns, prices, series, groups, points.
 
-use super::{assert_mixed, corpus, scratch, storm};
+use super::{reader, scratch};
 use sshmc::data::{
     Counts, GroupedColumns, GroupedTable, Pattern, Points, Resolution, Returns, Series,
     SeriesColumns, Table, default_window, read_german,
@@ -8,10 +8,6 @@ use sshmc::data::{
 use sshmc::model::{LgcpOptions, lgcp, logistic, stochvol};
 use std::fs;
 use std::io::Cursor;
-
-fn files(folder: &str) -> Vec<Vec<u8>> {
-    corpus(folder).into_iter().map(|file| file.1).collect()
-}
 
 fn table(bytes: &[u8]) -> sshmc::Result<Table> {
     Table::from_reader("damaged.csv", Cursor::new(bytes.to_vec()))
@@ -32,7 +28,7 @@ fn counts() {
         }
         Ok(())
     };
-    assert_mixed("counts", &storm("counts", 0.5, &files("counts"), read));
+    reader("counts", 0.5, "counts", read);
 }
 
 #[test]
@@ -42,23 +38,23 @@ fn exposures() {
         counts.clone().with_exposure_table(table(bytes)?)?;
         Ok(())
     };
-    assert_mixed("exposures", &storm("exposures", 1.0, &files("exposures"), read));
+    reader("exposures", 1.0, "exposures", read);
 }
 
 #[test]
 fn returns() {
     let read =
         |_: usize, bytes: &[u8]| stochvol(&Returns::from_table(table(bytes)?)?, &[]).map(drop);
-    assert_mixed("returns", &storm("returns", 1.0, &files("returns"), read));
+    reader("returns", 1.0, "returns", read);
 }
 
 #[test]
 fn series() {
     let directory = scratch();
     let path = directory.path().join("damaged.csv");
-    for (name, prices, by, values) in [
-        ("series side by side", false, None, &["a", "b"][..]),
-        ("series of prices", true, Some("b"), &["a"][..]),
+    for (name, folder, prices, by, values) in [
+        ("series side by side", "series", false, None, &["a", "b"][..]),
+        ("series of prices", "prices", true, Some("b"), &["a"][..]),
     ] {
         let columns = SeriesColumns {
             values: values.iter().map(ToString::to_string).collect(),
@@ -73,7 +69,7 @@ fn series() {
             }
             Ok(())
         };
-        assert_mixed(name, &storm(name, 0.5, &files("series"), read));
+        reader(name, 0.5, folder, read);
     }
 }
 
@@ -83,7 +79,7 @@ fn groups() {
     let read = |_: usize, bytes: &[u8]| {
         logistic(&GroupedTable::from_table(table(bytes)?, &columns)?, &[]).map(drop)
     };
-    assert_mixed("groups", &storm("groups", 1.0, &files("groups"), read));
+    reader("groups", 1.0, "groups", read);
 }
 
 #[test]
@@ -94,7 +90,7 @@ fn german_credit() {
         fs::write(&path, bytes).unwrap();
         read_german(&path).map(drop)
     };
-    assert_mixed("german credit", &storm("german credit", 0.5, &files("german"), read));
+    reader("german credit", 0.5, "german", read);
 }
 
 #[test]
@@ -109,5 +105,5 @@ fn points() {
         Pattern::new(&points, window, Resolution::Cells(6))?;
         Ok(())
     };
-    assert_mixed("points", &storm("points", 1.0, &files("points"), read));
+    reader("points", 1.0, "points", read);
 }

@@ -2,7 +2,8 @@
 //!
 //! Hits of a hyperparameter over independent fits are binomial. A count is an alarm if one as far from its expectation has a chance
 //! below 1e-6 shared between the hyperparameters and the two sides. Cells of one field are not independent; the shares of cells that
-//! are hit are, from fit to fit, and their mean is within five of its standard errors of 0.9 but once in a million.
+//! are hit are, from fit to fit, so that the mean of n of them in units of its estimated error is close to Student's t with n - 1
+//! degrees of freedom, whose quantile for 1e-6 is the bound.
 
 use rand_distr::{Distribution, Normal};
 use sshmc::model::{LgcpOptions, lgcp};
@@ -10,6 +11,7 @@ use sshmc::random::{Purpose, Stream};
 use sshmc::sample::{Fit, Settings, run};
 use sshmc::simulate::{self, PatternTruth};
 use sshmc::structure::{Anisotropy, Kernel};
+use std::f64::consts::PI;
 use std::sync::Arc;
 
 const CELLS: usize = 12;
@@ -92,6 +94,40 @@ fn tails(hits: usize, n: usize) -> (f64, f64) {
     (mass[..=hits].iter().sum(), mass[hits..].iter().sum())
 }
 
+/// The chance that Student's t with so many degrees of freedom is further from zero than `t`: Simpson's rule on the tail, with u = 1/x.
+fn two_sided(t: f64, degrees: usize) -> f64 {
+    const PIECES: usize = 2000;
+    let v = degrees as f64;
+    // Gamma((v + 1) / 2) / Gamma(v / 2), by its recursion from v = 1 or 2.
+    let first = if degrees % 2 == 1 { 1.0 / PI.sqrt() } else { 0.5 * PI.sqrt() };
+    let ratio = (1..=degrees)
+        .rev()
+        .step_by(2)
+        .filter(|&k| k > 2)
+        .fold(first, |product, k| product * (k as f64 - 1.0) / (k as f64 - 2.0));
+    let density = |x: f64| ratio / (v * PI).sqrt() * (1.0 + x * x / v).powf(-0.5 * (v + 1.0));
+    let integrand =
+        |u: f64| if u > 0.0 { density(1.0 / u) / (u * u) } else { f64::from(degrees == 1) / PI };
+    let h = 1.0 / (t * PIECES as f64);
+    let weight = |k: usize| if k == 0 || k == PIECES { 1.0 } else { 2.0 + 2.0 * (k % 2) as f64 };
+    2.0 * h / 3.0 * (0..=PIECES).map(|k| weight(k) * integrand(k as f64 * h)).sum::<f64>()
+}
+
+/// Against tables.
+#[test]
+fn chances_of_students_t_are_right() {
+    for (t, degrees, want) in [
+        (12.706, 1, 0.05),
+        (4.3027, 2, 0.05),
+        (2.0687, 23, 0.05),
+        (3.7676, 23, 1e-3),
+        (3.3400, 199, 1e-3),
+    ] {
+        let got = two_sided(t, degrees);
+        assert!((got / want - 1.0).abs() < 1e-3, "{t}, {degrees}: {got}");
+    }
+}
+
 /// Says how often intervals hit, and complains if that cannot be 0.9.
 fn check(all: &[Hits]) -> Result<String, String> {
     let n = all.len();
@@ -106,7 +142,7 @@ fn check(all: &[Hits]) -> Result<String, String> {
     let mean = all.iter().map(|fit| fit.cells).sum::<f64>() / n as f64;
     let square = all.iter().map(|fit| (fit.cells - mean).powi(2)).sum::<f64>();
     let error = (square / (n * (n - 1)) as f64).sqrt();
-    wrong |= (mean - 0.9).abs() > 5.0 * error;
+    wrong |= two_sided((mean - 0.9).abs() / error, n - 1) < FALSE_ALARM;
     said += &format!(" cells {mean:.4} ± {error:.4}");
     if wrong { Err(said) } else { Ok(said) }
 }

@@ -10,4 +10,5 @@ mod conjugate;
 mod determinism;
 mod grids;
 mod references;
+mod tori;
 mod windows;

@@ -2,20 +2,39 @@
 
 use super::{FIT, assert_same, bits, complaint, output, sshmc, start, succeed, with_data};
 use std::fs;
+use std::path::Path;
+use std::process::{Child, Output};
+
+/// Starts six processes on one directory; nothing if one of them ended well before the others had ended, so that a late one may have
+/// come when the first was done.
+fn crowd(here: &Path, line: &str) -> Option<Vec<Output>> {
+    let mut children: Vec<Child> = (0..6).map(|_| sshmc(here, line).spawn().unwrap()).collect();
+    let ended = |child: &mut Child| child.try_wait().unwrap();
+    while children.iter_mut().filter_map(ended).count() < children.len() - 1 {
+        std::thread::yield_now();
+    }
+    let lost = children.iter_mut().filter_map(ended).filter(|status| !status.success()).count();
+    let all: Vec<Output> =
+        children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+    (lost == all.len() - 1).then_some(all)
+}
 
 #[test]
 fn of_many_processes_on_one_directory_one_gets_it() {
     let directory = with_data();
     let here = directory.path();
-    let fit = format!("{FIT} --draws 400");
-    succeed(here, &format!("{fit} --out whole"));
-    let whole = bits(&here.join("whole"));
+    // Long enough that all are there before one ends; twice as long if not. Two that both go on to the end are never enough.
+    let mut draws = 1000;
     for round in 0..3 {
-        let name = format!("run-{round}");
-        let children: Vec<_> =
-            (0..6).map(|_| sshmc(here, &format!("{fit} --out {name}")).spawn().unwrap()).collect();
-        let ended: Vec<_> =
-            children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+        let ended = loop {
+            let name = format!("run-{round}");
+            match crowd(here, &format!("{FIT} --draws {draws} --out {name}")) {
+                Some(ended) => break ended,
+                None => fs::remove_dir_all(here.join(name)).unwrap(),
+            }
+            draws *= 2;
+            assert!(draws <= 32_000, "one of six always ends before the others are refused");
+        };
         let won = ended.iter().filter(|one| one.status.success()).count();
         assert_eq!(won, 1, "{:?}", ended.iter().map(complaint).collect::<Vec<_>>());
         for one in ended.iter().filter(|one| !one.status.success()) {
@@ -23,7 +42,9 @@ fn of_many_processes_on_one_directory_one_gets_it() {
             assert_eq!(one.status.code(), Some(2), "{said}");
             assert!(said.contains("got one that is running"), "{said}");
         }
-        assert_same(here, &name, &whole);
+        let whole = format!("whole-{round}");
+        succeed(here, &format!("{FIT} --draws {draws} --out {whole}"));
+        assert_same(here, &format!("run-{round}"), &bits(&here.join(whole)));
     }
     let left: Vec<_> = fs::read_dir(here)
         .unwrap()

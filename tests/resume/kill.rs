@@ -3,6 +3,7 @@
 use super::{FIT, assert_same, bits, complaint, output, sshmc, succeed, with_data};
 use sshmc::random::{Purpose, Stream};
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
 /// Moments at which a run is killed.
@@ -34,7 +35,9 @@ fn a_fit_that_is_killed_at_any_moment_ends_with_the_same_bits() {
             let wait = span.mul_f64(moments.uniform(2 * moment + turn));
             std::thread::sleep(wait.max(Duration::from_millis(1)));
             child.kill().unwrap();
-            killed += u32::from(!child.wait().unwrap().success());
+            let status = child.wait().unwrap();
+            assert!(status.success() || status.signal() == Some(9), "{line}: {status}");
+            killed += u32::from(!status.success());
         }
         if here.join(format!("{name}.partial/state/task.json")).exists() {
             succeed(here, &format!("resume {name} --quiet"));

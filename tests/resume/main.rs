@@ -5,6 +5,7 @@
 
 mod arviz;
 mod bounds;
+mod broken_gpu;
 mod clock;
 mod crowd;
 mod damage;

@@ -23,15 +23,17 @@ fn signals_stop_a_fit_with_its_state_kept_and_no_damage_goes_unseen() {
     let here = directory.path();
     succeed(here, &format!("{} --out whole", long()));
     let whole = bits(&here.join("whole"));
-    for (name, how) in [("INT", "a"), ("TERM", "b")] {
+    for (name, how) in [("INT", "a"), ("TERM", "b"), ("HUP", "c")] {
         let output = signal(start(here, &long(), how), name);
         assert_eq!(output.status.code(), Some(3), "{}", complaint(&output));
         let said = complaint(&output);
         assert!(said.starts_with("stopped: ") && said.contains("sshmc resume"), "{said}");
         assert!(!here.join(how).exists() && here.join(format!("{how}.partial")).exists());
     }
-    succeed(here, "resume a --quiet");
-    assert_same(here, "a", &whole);
+    for how in ["a", "c"] {
+        succeed(here, &format!("resume {how} --quiet"));
+        assert_same(here, how, &whole);
+    }
     damaged(here);
     assert_same(here, "b", &whole);
 }

@@ -6,11 +6,13 @@ mod labels;
 
 use crate::data::{Crs, Grid, Window, write_geotiff};
 use crate::error::{Error, Result};
+use crate::random::{Purpose, Stream};
 use crate::report::numbers::{number, power_of_ten};
 use canvas::{Anchor, BLACK, Canvas, Ink, WHITE};
 use colours::ColourScale;
 pub(super) use colours::ink;
 use labels::scale_bar;
+use std::borrow::Cow;
 
 /// Length of the longest side of a map, in points.
 const SIDE: f64 = 560.0;
@@ -18,6 +20,10 @@ const SIDE: f64 = 560.0;
 const MARGINS: [f32; 4] = [14.0, 104.0, 52.0, 40.0];
 /// The most points that are drawn as dots with a rim; more are drawn as specks.
 const MOST_DOTS: usize = 1500;
+/// The most points that are drawn at all; of more, a fixed random part is: beyond that they hide the map.
+pub(super) const MOST_SPECKS: usize = 20_000;
+/// Stream number of that part.
+const PART: u32 = 0x7061_7274;
 const GREY: Ink = (110, 110, 110, 255);
 
 /// What all maps of a fit share.
@@ -161,16 +167,27 @@ fn rings(view: &View, window: &Window) -> Vec<Vec<(f32, f32)>> {
 }
 
 fn draw_places(canvas: &mut Canvas, view: &View, places: &[(f64, f64)]) {
+    let places = shown(places);
     let many = places.len() > MOST_DOTS;
     // Dots shrink as they crowd; white with a dark rim is seen on every colour of the map.
     let radius = (30.0 / (places.len().max(1) as f32).sqrt()).clamp(0.7, 2.6);
-    for &place in places {
+    for &place in places.iter() {
         let at = view.at(place);
         if !many {
             canvas.dot(at, radius + 0.7, (30, 30, 30, 170));
         }
         canvas.dot(at, radius, (255, 255, 255, if many { 170 } else { 235 }));
     }
+}
+
+/// All places, or a random part of them that is the same in every map.
+fn shown(places: &[(f64, f64)]) -> Cow<'_, [(f64, f64)]> {
+    if places.len() <= MOST_SPECKS {
+        return Cow::Borrowed(places);
+    }
+    let mut rng = Stream::new(1, 0, PART, Purpose::Other).rng();
+    let part = rand::seq::index::sample(&mut rng, places.len(), MOST_SPECKS);
+    Cow::Owned(part.into_iter().map(|k| places[k]).collect())
 }
 
 fn draw_legend(canvas: &mut Canvas, view: &View, scale: &ColourScale) {
@@ -223,6 +240,23 @@ mod tests {
                 assert!(map.draw(&frame).unwrap().starts_with(b"\x89PNG"));
             }
         }
+    }
+
+    #[test]
+    fn of_too_many_points_a_part_is_drawn() {
+        let all: Vec<(f64, f64)> = (0..3 * MOST_SPECKS).map(|k| (k as f64, 1.0)).collect();
+        assert_eq!(*shown(&all[..MOST_SPECKS]), all[..MOST_SPECKS]);
+        let part = shown(&all);
+        assert_eq!(part.len(), MOST_SPECKS);
+        assert_eq!(part, shown(&all));
+        let mut places: Vec<u64> = part.iter().map(|place| place.0 as u64).collect();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), MOST_SPECKS, "some are drawn twice");
+        // From everywhere: a third of them in the last third, to within five standard errors of the hypergeometric law.
+        let late = places.iter().filter(|&&k| k >= 2 * MOST_SPECKS as u64).count() as f64;
+        let (n, error) = (MOST_SPECKS as f64, (MOST_SPECKS as f64 * 4.0 / 27.0).sqrt());
+        assert!((late - n / 3.0).abs() < 5.0 * error, "{late}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod checks;
 mod html;
 mod posterior;
 
+use super::map::MOST_SPECKS;
 use super::{FieldMoments, LgcpRun, Run, Summary, draw_volatility};
 use crate::data::Table;
 use crate::error::{Error, Result};
@@ -90,6 +91,9 @@ fn maps(run: &Run, data: &LgcpRun) -> Result<String> {
     }
     out += "</div>\n";
     let points = match &data.places {
+        Some(places) if places.len() > MOST_SPECKS => {
+            format!("White dots: {MOST_SPECKS} of the {} points, chosen by chance.", places.len())
+        }
         Some(places) => format!("White dots: the {} points.", places.len()),
         None => "White dots: cells with points.".to_owned(),
     };

@@ -113,7 +113,7 @@ done
 
 # The checks that users can run, at a size that takes minutes; docs/TRUST.md has what larger ones found.
 for model in lgcp sv logistic funnel; do
-    run cargo run --locked -- check joint "$model" --replicates 1000 --transitions 2000
+    run cargo run --locked -- check joint "$model" --replicates 1000 --transitions 250
 done
 run cargo run --locked -- check calibrate lgcp --grid 8 --replicates 60 --out "$directory/calibrate-lgcp"
 run cargo run --locked -- check calibrate sv --replicates 100 --out "$directory/calibrate-sv"

@@ -30,10 +30,10 @@ pub use device::{
     conformance, largest, largest_difference, normals_error, product_error, residue,
     trajectory_errors,
 };
-pub use geweke::{Geweke, Moments, Paths, geweke, statistic_names};
+pub use geweke::{Geweke, Moments, Paths, geweke, geweke_bound, statistic_names};
 pub use ledger::Ledger;
 pub use ranks::{RankCounts, RankTest, exact_ranks};
-pub use score::{Score, judge, mean_score, median_score, score_bound, worst_score};
+pub use score::{Score, judge, mean_score, median_score, score_bound, student_bound, worst_score};
 pub use sources::WorldKind;
 pub use uniform::{Band, Uniformity};
 pub use walk::{KernelPlan, KernelWalker, RivalWalker, Walker, Way};

@@ -1,6 +1,6 @@
 //! Scores estimates against truths in units of their Monte Carlo error.
 
-use crate::diagnose::{mcse_mean, mcse_quantile, normal_quantile, quantile};
+use crate::diagnose::{mcse_mean, mcse_quantile, normal_quantile, quantile, student_quantile};
 
 /// One estimate with its truth.
 #[derive(Clone, Debug)]
@@ -44,13 +44,15 @@ pub fn median_score(name: String, draws: &[Vec<f64>], want: f64, reference_error
 
 /// What the largest of several normal scores stays below but for a chance of `false_alarm` in all (Bonferroni), with a tenth
 /// more because the standard errors are estimates too, good to a few per cent.
-///
-/// Tails are heavier than normal ones all the same: of 1000 tests of a right kernel of the funnel by Geweke's chains, 4 of 1000
-/// transitions each, 82 had a score beyond the bound of a rate of 0.1, 19 beyond that of 0.01 and 12 beyond that of 0.003. Rates far
-/// below are extrapolated, and slow chains are worse: what settles a doubt is the exact test of ranks.
 pub fn score_bound(count: usize, false_alarm: f64) -> f64 {
     // The lower tail, because it keeps its digits however small it is.
     -1.1 * normal_quantile(false_alarm / (2.0 * count.max(1) as f64))
+}
+
+/// The same where errors are estimated from few independent numbers, so that scores have Student's distribution with so many degrees of
+/// freedom.
+pub fn student_bound(count: usize, false_alarm: f64, freedom: usize) -> f64 {
+    -student_quantile(false_alarm / (2.0 * count.max(1) as f64), freedom as f64)
 }
 
 /// The largest score.
@@ -58,9 +60,8 @@ pub fn worst_score(scores: &[Score]) -> Option<&Score> {
     scores.iter().max_by(|a, b| a.size().total_cmp(&b.size()))
 }
 
-/// Fails on the worst score if it is beyond [`score_bound`], and returns its size.
-pub fn judge(what: &str, scores: &[Score], false_alarm: f64) -> std::result::Result<f64, String> {
-    let bound = score_bound(scores.len(), false_alarm);
+/// Fails on the worst score if it is beyond the bound, and returns its size.
+pub fn judge(what: &str, scores: &[Score], bound: f64) -> std::result::Result<f64, String> {
     let Some(worst) = worst_score(scores) else { return Err(format!("{what}: nothing to judge")) };
     if worst.size() <= bound {
         return Ok(worst.size());

@@ -110,7 +110,9 @@ fn stirling_error(z: f64) -> f64 {
 /// k ln(k/m) + m - k, never negative.
 fn deviance(k: f64, m: f64) -> f64 {
     let relative = (m - k) / k;
-    k * (relative - relative.ln_1p())
+    // Near one the difference keeps the digits of the logarithm, far from it the ratio does.
+    let log = if relative.abs() < 0.5 { relative.ln_1p() } else { (m / k).ln() };
+    k * (relative - log)
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ mod normal;
 mod quantile;
 mod rank;
 mod rhat;
+mod student;
 mod summary;
 mod workspace;
 
@@ -43,6 +44,7 @@ pub use many::ess_bulk_many;
 pub use normal::normal_quantile;
 pub(crate) use quantile::quantile_of_sorted;
 pub use rhat::split_rhat_plain;
+pub use student::student_quantile;
 pub use summary::{ParameterSummary, summarise};
 pub use workspace::Diagnoser;
 

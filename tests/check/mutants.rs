@@ -6,8 +6,8 @@ use crate::EACH;
 use crate::joint::{RANKS, world};
 use crate::spoilt::Mutant;
 use sshmc::check::{
-    FEWEST_MOVES, Geweke, Moments, RankTest, Way, World, WorldKind, exact_ranks, geweke, judge,
-    statistic_names,
+    FEWEST_MOVES, Geweke, Moments, RankTest, Way, World, WorldKind, exact_ranks, geweke,
+    geweke_bound, judge, statistic_names,
 };
 
 /// Models with data whose first hyperparameter has an exponential scale or a linear one.
@@ -17,7 +17,7 @@ fn kinds() -> Vec<WorldKind> {
 }
 
 /// Shorter than for kernels that are right: what is planted is not subtle.
-const SHORT: Geweke = Geweke { chains: 4, length: 2000, draws: 20_000, seed: 900 };
+const SHORT: Geweke = Geweke { chains: 32, length: 250, draws: 20_000, seed: 900 };
 const FEW: RankTest = RankTest { replicates: 1500, ..RANKS };
 
 /// A world with the moments of independent draws.
@@ -36,7 +36,8 @@ impl Ground {
     fn geweke_passes(&self, way: &Way) -> bool {
         let paths = SHORT.successive(&self.world, way).unwrap();
         let scores = geweke(&statistic_names(&self.world), &paths, &self.moments);
-        let outcome = judge(&way.name, &scores, EACH);
+        let bound = geweke_bound(scores.len(), EACH, SHORT.chains);
+        let outcome = judge(&way.name, &scores, bound);
         println!("  Geweke, {}: {outcome:.2?}, moves in {:.2}", way.name, paths.moved);
         outcome.is_ok()
     }

@@ -36,7 +36,7 @@ fn follow(device: &Device, world: &World, points: u32) -> Seen {
     latents.save();
     let plan = FieldPlan::new(n, count, points as usize, 1 << 30);
     let mut draws = vec![FieldDraws::new(&plan, points as usize); count];
-    latents.choose(&vec![plan.kept(); count]).unwrap();
+    latents.choose(&vec![&plan; count]).unwrap();
     let mut means = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
     for window in 0..2 {
         latents.forget();

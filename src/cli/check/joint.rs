@@ -10,7 +10,7 @@ use crate::cli::screen::Screen;
 use clap::Args;
 use rayon::prelude::*;
 use sshmc::check::{
-    FEWEST_MOVES, Geweke, Moments, RankTest, WorldKind, exact_ranks, geweke, score_bound,
+    FEWEST_MOVES, Geweke, Moments, RankTest, WorldKind, exact_ranks, geweke, geweke_bound,
     statistic_names, ways, worst_score,
 };
 use sshmc::{Error, Result};
@@ -44,8 +44,8 @@ pub(crate) struct Joint {
     /// Worlds of the test of ranks
     #[arg(long, value_name = "N", default_value_t = 2000)]
     replicates: u32,
-    /// Transitions of each of the 4 chains of Geweke's test
-    #[arg(long, value_name = "N", default_value_t = 4000)]
+    /// Transitions of each of the 32 chains of Geweke's test
+    #[arg(long, value_name = "N", default_value_t = 500)]
     transitions: u32,
     /// Chance that a right sampler fails the whole check
     #[arg(long, value_name = "P", value_parser = chance, default_value = "0.000001")]
@@ -190,7 +190,8 @@ impl Joint {
         // The false-alarm rate is shared by both tests of all kernels.
         let each = self.false_alarm / (2 * rows.len()) as f64;
         let statistics = rows.iter().map(|row| row.statistics).max().unwrap_or(1);
-        let bounds = Bounds { score: score_bound(statistics, each), chance: each };
+        let score = geweke_bound(statistics, each, Geweke::default().chains);
+        let bounds = Bounds { score, chance: each };
         let width = rows.iter().map(|row| row.kernel.len()).max().unwrap_or(0);
         let mut text = format!(
             "\n{:width$}  largest |z|  of                               ranks p   of                moves\n",

@@ -115,8 +115,17 @@ done
 for model in lgcp sv logistic funnel; do
     run cargo run --locked -- check joint "$model" --replicates 1000 --transitions 250
 done
-run cargo run --locked -- check calibrate lgcp --grid 8 --replicates 60 --out "$directory/calibrate-lgcp"
-run cargo run --locked -- check calibrate sv --replicates 100 --out "$directory/calibrate-sv"
+calibrate() {
+    run cargo run --locked -- check calibrate "$@" --out "$directory/calibrate-$((calibrations += 1))"
+}
+calibrations=0
+calibrate lgcp --grid 8 --replicates 60
+calibrate sv --replicates 100
+calibrate logistic --replicates 60
+calibrate funnel --replicates 100
+calibrate sv --length 40 --coordinates whitened --replicates 40
+calibrate logistic --method nuts --replicates 40
+calibrate lgcp --grid 4 --device gpu --replicates 3 --chains 2 --warmup 150 --draws 60 --among 7
 run cargo run --locked -- check device
 
 step "all checks passed"

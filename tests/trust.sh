@@ -29,6 +29,7 @@ promises=(
     "coverage|$tests --test points two_hundred -- --ignored --nocapture"
     "references|$tests --test posterior references -- --nocapture"
     "nuts|$tests --test posterior -- --ignored nuts --nocapture"
+    "torus|$tests --test posterior smaller_torus -- --ignored --nocapture"
     "closed-forms|$tests --test posterior grids -- --nocapture"
     "closed-forms-large|$tests --test posterior -- --ignored a_field_of --nocapture"
     "gpu|$tests --test gpu -- --nocapture"
@@ -37,8 +38,8 @@ promises=(
     "points-ten-million|$tests --test extremes ten_million -- --ignored --nocapture"
     "fuzz|env SSHMC_FUZZ_CASES=80000 $tests --test fuzz -- --nocapture"
     "soak-short-runs|env SSHMC_SOAK_RUNS=10000 $tests --test soak short_runs -- --nocapture"
-    "soak-hour|env SSHMC_SOAK_MINUTES=60 $tests --test soak long_run -- --nocapture"
-    "soak-gpu|env SSHMC_SOAK_GPU_RUNS=500 $tests --test gpu soak -- --nocapture"
+    "soak-hour|env SSHMC_SOAK_DRAWS=9000000 $tests --test soak long_run -- --nocapture"
+    "soak-gpu|env SSHMC_SOAK_GPU_RUNS=1500 $tests --test gpu soak -- --nocapture"
 )
 
 wanted() {

@@ -3,7 +3,8 @@
 //! log n! of a large n has lost as many digits as it has before the point. Catherine Loader's form (2000) has none to lose: the probability
 //! is a normal density times e to the power of small terms.
 
-use std::f64::consts::{PI, TAU};
+use crate::diagnose::{deviance, stirling_error};
+use std::f64::consts::TAU;
 
 /// P(B = c) of a binomial number of n trials with share p.
 pub(super) fn chance(n: usize, p: f64, c: usize) -> f64 {
@@ -20,7 +21,7 @@ pub(super) fn chance(n: usize, p: f64, c: usize) -> f64 {
     if c == n {
         return (trials * p.ln()).exp();
     }
-    let small = stirling_rest(trials) - stirling_rest(hits) - stirling_rest(misses);
+    let small = stirling_error(trials) - stirling_error(hits) - stirling_error(misses);
     let far = deviance(hits, trials * p) + deviance(misses, trials * (1.0 - p));
     (small - far).exp() * (trials / (TAU * hits * misses)).sqrt()
 }
@@ -42,36 +43,6 @@ pub(super) fn outside(n: usize, p: f64, low: i64, high: i64) -> f64 {
     let mut above = 0.0;
     let _ = (high + 1..=last).all(|c| add(&mut above, c, c as f64 > mean));
     sum + above
-}
-
-/// log n! − log(√(2πn) (n/e)ⁿ).
-fn stirling_rest(n: f64) -> f64 {
-    if n < 16.0 {
-        let factorial: f64 = (1..=n as u32).map(f64::from).product();
-        return factorial.ln() - 0.5 * (2.0 * PI * n).ln() - n * (n.ln() - 1.0);
-    }
-    let s = 1.0 / (n * n);
-    (1.0 / 12.0 - s * (1.0 / 360.0 - s * (1.0 / 1260.0 - s * (1.0 / 1680.0 - s / 1188.0)))) / n
-}
-
-/// x log(x/m) + m − x, without cancellation near x = m.
-fn deviance(x: f64, m: f64) -> f64 {
-    let d = x - m;
-    if d.abs() >= 0.1 * (x + m) {
-        return x * (x / m).ln() - d;
-    }
-    // With v = (x − m)/(x + m): d v + 2x (v³/3 + v⁵/5 + …).
-    let v = d / (x + m);
-    let (mut sum, mut power) = (d * v, 2.0 * x * v);
-    for j in 1..1000 {
-        power *= v * v;
-        let next = sum + power / f64::from(2 * j + 1);
-        if next == sum {
-            break;
-        }
-        sum = next;
-    }
-    sum
 }
 
 #[cfg(test)]

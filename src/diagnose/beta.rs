@@ -12,6 +12,9 @@ const STIRLING_START: f64 = 16.0;
 /// The fraction needs about sqrt(max(a, b)) terms, so this serves sizes far beyond any run.
 const FRACTION_TERMS: usize = 100_000;
 
+/// Each term of the deviance's series adds two digits or more; this is ample.
+const DEVIANCE_TERMS: u32 = 50;
+
 /// Newton doubles the digits each round and bisection adds one bit; this is ample for both.
 const ROOT_ROUNDS: usize = 100;
 
@@ -94,7 +97,7 @@ fn prefix(x: f64, a: f64, b: f64) -> f64 {
 }
 
 /// ln Γ(z+1) minus Stirling's leading terms (z + 1/2) ln z - z + ln(2π)/2.
-fn stirling_error(z: f64) -> f64 {
+pub(crate) fn stirling_error(z: f64) -> f64 {
     let mut shift = 0.0;
     let mut z = z;
     while z < STIRLING_START {
@@ -107,12 +110,24 @@ fn stirling_error(z: f64) -> f64 {
     shift + series / z
 }
 
-/// k ln(k/m) + m - k, never negative.
-fn deviance(k: f64, m: f64) -> f64 {
-    let relative = (m - k) / k;
-    // Near one the difference keeps the digits of the logarithm, far from it the ratio does.
-    let log = if relative.abs() < 0.5 { relative.ln_1p() } else { (m / k).ln() };
-    k * (relative - log)
+/// k ln(k/m) + m - k, without cancellation near k = m.
+pub(crate) fn deviance(k: f64, m: f64) -> f64 {
+    let d = k - m;
+    if d.abs() >= 0.1 * (k + m) {
+        return k * (k / m).ln() - d;
+    }
+    // With v = (k - m)/(k + m): d v + 2k (v³/3 + v⁵/5 + …).
+    let v = d / (k + m);
+    let (mut sum, mut power) = (d * v, 2.0 * k * v);
+    for j in 1..DEVIANCE_TERMS {
+        power *= v * v;
+        let next = sum + power / f64::from(2 * j + 1);
+        if next == sum {
+            break;
+        }
+        sum = next;
+    }
+    sum
 }
 
 #[cfg(test)]

@@ -39,6 +39,7 @@ mod student;
 mod summary;
 mod workspace;
 
+pub(crate) use beta::{deviance, stirling_error};
 pub use energy::ebfmi;
 pub use many::ess_bulk_many;
 pub use normal::normal_quantile;

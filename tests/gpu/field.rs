@@ -1,8 +1,7 @@
 //! Checks what is reported: fields of accepted and rejected points, running moments, draws at chosen sites, learnt means.
 
-use crate::worlds::{World, device, worlds};
+use crate::worlds::{World, device, transition, worlds};
 use sshmc::check::largest_difference;
-use sshmc::device::Flow;
 use sshmc::device::Latents;
 use sshmc::draws::{FieldDraws, FieldPlan};
 use sshmc::hamiltonian::{MassKind, Target};
@@ -18,17 +17,6 @@ fn named(name: &str) -> World {
 fn open(world: &World) -> Box<dyn Latents> {
     let chains = world.ids().map(|chain| (chain, world.z(chain))).collect();
     device().latents(&world.model, &world.rounded(0.0), &MassKind::Identity, 1, chains).unwrap()
-}
-
-/// Takes steps so that a proposal differs from the saved point, and decides.
-fn transition(gpu: &mut dyn Latents, phi: &[f64], index: u32, accepted: &[bool]) {
-    let (mut u, mut du) = (vec![0.0; accepted.len()], vec![0.0; phi.len()]);
-    gpu.refresh(index, phi);
-    gpu.save();
-    gpu.kick(&vec![0.05; accepted.len()], Flow::Rotation);
-    gpu.flow(&vec![0.3; accepted.len()], Flow::Rotation);
-    gpu.evaluate(phi, &mut u, &mut du);
-    gpu.settle(accepted);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Compares what is learnt along a series and its moments with the processor's, on the same random numbers.
 
-use crate::worlds::{World, device, worlds};
-use sshmc::device::{Device, Flow, Latents};
+use crate::worlds::{World, device, transition, worlds};
+use sshmc::device::Device;
 use sshmc::draws::{FieldDraws, FieldPlan};
 use sshmc::hamiltonian::MassKind;
 
@@ -11,17 +11,6 @@ const POINTS: u32 = 3;
 struct Seen {
     means: [Vec<f64>; 3],
     moments: [Vec<f64>; 2],
-}
-
-/// Takes a step, and decides.
-fn transition(latents: &mut dyn Latents, phi: &[f64], index: u32, accepted: &[bool]) {
-    let (mut u, mut du) = (vec![0.0; accepted.len()], vec![0.0; phi.len()]);
-    latents.refresh(index, phi);
-    latents.save();
-    latents.kick(&vec![0.05; accepted.len()], Flow::Rotation);
-    latents.flow(&vec![0.3; accepted.len()], Flow::Rotation);
-    latents.evaluate(phi, &mut u, &mut du);
-    latents.settle(accepted);
 }
 
 /// Makes some transitions, the last chain's first not accepted, and observes and records that chain. A first window leaves no trace.

@@ -3,7 +3,7 @@
 use crate::common::{ar1_priors, normals};
 pub(crate) use sshmc::check::Problem as World;
 use sshmc::data::{Counts, Covariate, Raster, Returns, Table};
-use sshmc::device::Device;
+use sshmc::device::{Device, Flow, Latents};
 use sshmc::model::{LgcpOptions, Model, gaussian, lgcp, stochvol};
 use sshmc::structure::{Anisotropy, Ar1, Kernel, Sides, Structure};
 use std::io::Cursor;
@@ -137,4 +137,15 @@ pub(crate) fn large_worlds() -> Vec<World> {
         world("2 x 1024", cox(2, 1024, None), 0.0),
         world("200000 returns", series(200_000), 0.4),
     ]
+}
+
+/// Takes a step so long that the proposal differs from the saved point, and decides.
+pub(crate) fn transition(latents: &mut dyn Latents, phi: &[f64], index: u32, accepted: &[bool]) {
+    let (mut u, mut du) = (vec![0.0; accepted.len()], vec![0.0; phi.len()]);
+    latents.refresh(index, phi);
+    latents.save();
+    latents.kick(&vec![0.05; accepted.len()], Flow::Rotation);
+    latents.flow(&vec![0.3; accepted.len()], Flow::Rotation);
+    latents.evaluate(phi, &mut u, &mut du);
+    latents.settle(accepted);
 }

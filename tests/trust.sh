@@ -38,7 +38,7 @@ promises=(
     "points-ten-million|$tests --test extremes ten_million -- --ignored --nocapture"
     "fuzz|env SSHMC_FUZZ_CASES=80000 $tests --test fuzz -- --nocapture"
     "soak-short-runs|env SSHMC_SOAK_RUNS=10000 $tests --test soak short_runs -- --nocapture"
-    "soak-hour|env SSHMC_SOAK_DRAWS=9000000 $tests --test soak long_run -- --nocapture"
+    "soak-hour|env SSHMC_SOAK_DRAWS=6400000 $tests --test soak long_run -- --nocapture"
     "soak-gpu|env SSHMC_SOAK_GPU_RUNS=1500 $tests --test gpu soak -- --nocapture"
 )
 

@@ -62,6 +62,7 @@ impl Merge {
         let mut parts = parts.collect::<std::result::Result<Vec<_>, _>>()?;
         parts.sort_by_key(|part| part.first);
         check(&parts).map_err(Failure::preparing)?;
+        self.spare(&parts).map_err(Failure::preparing)?;
         let first = &parts[0];
         let total: u32 = parts.iter().map(|part| part.chains).sum();
         let (chains, draws) = first.thin_for;
@@ -78,6 +79,21 @@ impl Merge {
             let _ = std::fs::remove_dir_all(partial);
         }
         merged
+    }
+
+    /// Refuses to put the whole in the place of one of its parts.
+    fn spare(&self, parts: &[Part]) -> Result<()> {
+        let Ok(out) = self.out.canonicalize() else { return Ok(()) };
+        let is_out = |part: &&Part| part.directory.canonicalize().is_ok_and(|part| part == out);
+        match parts.iter().find(is_out) {
+            None => Ok(()),
+            Some(_) => Err(Error::input(
+                format!("--out {}", self.out.display()),
+                "a directory that is none of the parts",
+                "one of them, which would be replaced",
+                "name another",
+            )),
+        }
     }
 
     /// Begins the whole run with the inputs of its first part.

@@ -43,9 +43,14 @@ pub struct OutputDir {
 }
 
 impl OutputDir {
-    /// Prepares to write a directory and makes sure that it will be possible to put it in place.
+    /// Prepares to write a directory and makes sure that it will be possible to put it in place. Refused where an unfinished run waits
+    /// to be resumed under that name: it would replace what is written now.
     pub fn create(path: &Path) -> Result<Self> {
         let (target, parent, name) = Self::locate(path)?;
+        let unfinished = parent.join(format!("{name}.partial"));
+        if unfinished.exists() {
+            return Err(unfinished_there(&unfinished, path));
+        }
         let staging = create_sibling(&parent, &name)?;
         Self::prepare(target, staging, None)
     }
@@ -71,11 +76,7 @@ impl OutputDir {
             return Err(Error::io("create", &staging)(error));
         }
         take_lock(&staging, WAIT)?;
-        let remedy = format!(
-            "continue it by `sshmc resume {}`, or remove that directory to begin again",
-            path.display()
-        );
-        Err(refuse(&staging, "no earlier run", "an unfinished one", &remedy))
+        Err(unfinished_there(&staging, path))
     }
 
     /// Goes on with a directory that [`Self::begin`] began; whatever happens it is not removed.
@@ -324,6 +325,14 @@ fn list(directory: &Path, name: &str) -> Result<()> {
 
 fn refuse(path: &Path, expected: &str, got: impl Into<String>, remedy: &str) -> Error {
     Error::input(path.display().to_string(), expected, got, remedy)
+}
+
+fn unfinished_there(partial: &Path, path: &Path) -> Error {
+    let remedy = format!(
+        "continue it by `sshmc resume {}`, or remove that directory to begin again",
+        path.display()
+    );
+    refuse(partial, "no earlier run", "an unfinished one", &remedy)
 }
 
 /// What to do about a directory that another process has.

@@ -9,14 +9,20 @@ use std::process::{Command, Output};
 /// Options of a fit that is over in a second.
 pub(crate) const SHORT: &str = "--chains 2 --warmup 60 --draws 40 --seed 3";
 
-/// Runs the binary in a directory.
-pub(crate) fn sshmc(directory: &Path, line: &str) -> Output {
+/// The binary, ready to run in a directory.
+pub(crate) fn binary(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sshmc"));
     if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
         // Mesa's Vulkan driver complains on standard error where there is none.
         command.env("XDG_RUNTIME_DIR", directory);
     }
-    command.current_dir(directory).args(line.split_whitespace()).output().expect("the binary runs")
+    command.current_dir(directory);
+    command
+}
+
+/// Runs the binary in a directory.
+pub(crate) fn sshmc(directory: &Path, line: &str) -> Output {
+    binary(directory).args(line.split_whitespace()).output().expect("the binary runs")
 }
 
 /// Runs the binary and returns what it printed; it must succeed without a word on standard error.

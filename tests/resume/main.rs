@@ -6,6 +6,8 @@
 mod arviz;
 mod bounds;
 mod broken_gpu;
+#[path = "../common/cli.rs"]
+mod cli;
 mod clock;
 mod crowd;
 mod damage;
@@ -16,6 +18,7 @@ mod previous;
 mod refused;
 mod stop;
 
+use cli::binary;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,8 +37,8 @@ fn with_data() -> tempfile::TempDir {
 
 /// Ready to run in a directory.
 fn sshmc(directory: &Path, line: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sshmc"));
-    command.current_dir(directory).args(line.split(' '));
+    let mut command = binary(directory);
+    command.args(line.split(' '));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 /// What is typed, and parts of the answer. `run` and `other` are fits of the same data with other seeds, `next` has the chains after
 /// those of `run`, `far` later ones, `nuts` is a fit that keeps no state, `theirs` is no fit, and `old` and `zarr` are of other versions.
-const REFUSED: [(&str, &[&str]); 20] = [
+const REFUSED: [(&str, &[&str]); 21] = [
     ("resume absent", &["absent", "nothing there", "--out DIR"]),
     ("resume theirs", &["theirs", "something else", "--out DIR"]),
     ("resume nuts", &["nuts", "--method sshmc"]),
@@ -20,6 +20,7 @@ const REFUSED: [(&str, &[&str]); 20] = [
     ("merge run run --out all", &["run", "--chain-offset"]),
     ("merge run far --out all", &["far", "chains from 2 on", "between"]),
     ("merge run next", &["--out"]),
+    ("merge run next --out next", &["--out next", "none of the parts"]),
     ("merge run next --out theirs", &["theirs", "other contents"]),
     ("report zarr", &["draws.zarr", "layout 77"]),
     ("predict zarr", &["draws.zarr", "layout 77"]),

@@ -76,6 +76,13 @@ fn a_run_has_its_own_copy_of_the_input_and_no_second_process() {
         assert!(complaint(&second).contains("got one that is running"), "{}", complaint(&second));
     }
     assert_eq!(signal(child, "TERM").status.code(), Some(3));
+    // Nothing else takes its name either: to resume it would replace that.
+    let others = [format!("{} --method nuts --out run", long()), "simulate sv --out run".into()];
+    for other in others {
+        let refused = output(here, &other);
+        assert_eq!(refused.status.code(), Some(2), "{other}");
+        assert!(complaint(&refused).contains("sshmc resume run"), "{}", complaint(&refused));
+    }
     let again = output(here, &format!("{} --out run", long()));
     assert_eq!(again.status.code(), Some(2));
     assert!(complaint(&again).contains("an unfinished one; continue it by `sshmc resume run`"));

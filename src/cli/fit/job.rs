@@ -96,12 +96,10 @@ pub(crate) fn open(
     }
     if !part {
         keep_inputs(directory, inputs)?;
+        Task::clear_stillborn(directory)?;
     }
     if !kept {
         return OutputDir::create(directory);
-    }
-    if !part {
-        Task::clear_stillborn(directory)?;
     }
     let output = OutputDir::begin(directory)?;
     if !part {

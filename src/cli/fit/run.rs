@@ -114,6 +114,7 @@ impl Job {
             kept.tidy();
             return Ok(fit);
         }
+        interrupt::forsake(self.output.staging());
         let archive = self.archive()?;
         let fit = sample::run(&self.model, &self.settings, progress)?;
         fit.chains

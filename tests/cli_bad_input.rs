@@ -30,7 +30,7 @@ const FILES: [(&str, &str); 17] = [
 ];
 
 /// What is typed, and parts of the answer.
-const REFUSED: [(&str, &[&str]); 56] = [
+const REFUSED: [(&str, &[&str]); 67] = [
     // Files.
     ("fit lgcp --counts empty.csv", &["empty.csv", "an empty file"]),
     ("fit lgcp --counts absent.csv", &["cannot read absent.csv"]),
@@ -51,7 +51,17 @@ const REFUSED: [(&str, &[&str]); 56] = [
     ("fit sv --returns flat.csv", &["returns that vary"]),
     ("fit logistic --table words.csv --group group --label y", &["`red`", "--ignore x"]),
     ("fit logistic --table oneclass.csv --group group --label y", &["one class"]),
-    ("fit logistic --table table.csv --group town --label y", &["a column `town`"]),
+    (
+        "fit logistic --table table.csv --group town --label y",
+        &["a column `town`", "give --group one of `group`, `y`, `x`"],
+    ),
+    ("fit logistic --table table.csv --group group --label z", &["--label one of `group`"]),
+    ("fit logistic --table table.csv --group group --label y --ignore z", &["--ignore one of"]),
+    (
+        "fit sv --returns table.csv --column foo",
+        &["a column `foo`", "give --column one of `group`, `y`"],
+    ),
+    ("fit sv --returns table.csv --by foo", &["a column `foo`", "give --by one of `group`, `y`"]),
     ("fit logistic --table table.csv --group group --label group", &["name two columns"]),
     // Priors.
     ("fit lgcp --counts good.csv --prior tau=normal(0,1)", &["one of", "sigma", "got tau"]),
@@ -60,16 +70,26 @@ const REFUSED: [(&str, &[&str]); 56] = [
     ("fit lgcp --counts good.csv --prior sigma=half-normal(-2)", &["half-normal(-2)"]),
     ("fit lgcp --counts good.csv --prior sigma=uniform(-1,2)", &["sigma"]),
     ("fit lgcp --counts good.csv --mu 1 --prior mu=normal(0,1)", &["mu", "fixed"]),
+    (
+        "fit lgcp --counts good.csv --prior range=uniform(50,100)",
+        &["--prior", "some probability of ranges below 2.000", "50", "shorter ranges"],
+    ),
     ("fit sv --returns returns.csv --prior phi=uniform(0,2)", &["phi"]),
     ("fit funnel --prior v=half-normal(1)", &["v"]),
     // Options.
     ("fit funnel --draws 0", &["--draws", "got 0", "at least one"]),
     ("fit funnel --chains 0", &["--chains", "got 0"]),
     ("fit funnel --threads 0", &["--threads", "got 0"]),
-    ("fit funnel --dim 0", &["at least one"]),
+    ("fit funnel --dim 0", &["--dim", "at least 1", "got 0"]),
     ("fit funnel --dim 99999999999", &["--dim", "at most"]),
     ("fit funnel --draws 4294967295", &["--draws", "at most"]),
-    ("fit funnel --draws -5", &["-5"]),
+    ("fit funnel --draws -5", &["'-5'", "--draws", "0..=4294967295"]),
+    ("fit funnel --seed -1", &["'-1'", "--seed", "a whole number from 0 up"]),
+    ("fit funnel --threads -1", &["'-1'", "--threads", "a whole number from 0 up"]),
+    ("fit lgcp --points good.csv --grid -3", &["'-3'", "--grid", "a whole number from 0 up"]),
+    ("simulate sv --steps -1", &["'-1'", "--steps", "a whole number from 0 up"]),
+    ("predict absent --horizon -1", &["'-1'", "--horizon"]),
+    ("fit funnel -1", &["unexpected argument '-1'"]),
     ("fit funnel --draws many", &["many", "--draws"]),
     ("fit funnel --device gpu7", &["gpu7", "auto, cpu"]),
     ("fit funnel --method gibbs", &["gibbs", "sshmc"]),
@@ -137,6 +157,33 @@ fn a_broken_summary_is_refused() {
         fs::write(here.join("fit/summary.json"), text).unwrap();
         refused(here, "summary fit", &["summary.json", "run the fit again"]);
     }
+}
+
+#[test]
+fn a_directory_of_several_series_or_of_an_unfinished_fit_is_refused_as_such() {
+    let directory = directory_with([("two.csv", "a,b\n0.1,0.3\n-0.2,0.1\n0.3,-0.4\n".into())]);
+    let here = directory.path();
+    let fit = "fit sv --returns two.csv --column a --column b --chains 1 --warmup 20 --draws 10";
+    assert!(sshmc(here, &format!("{fit} --quiet --out both")).status.success());
+    fs::create_dir_all(here.join("halted.partial/state")).unwrap();
+    fs::write(here.join("halted.partial/state/task.json"), "").unwrap();
+    for command in ["summary", "report", "predict", "compare both/a", "map"] {
+        let several = ["both: expected", "holds 2 series", "name both/a or both/b"];
+        refused(here, &format!("{command} both {}", options(command)), &several);
+        let unfinished = ["halted: expected", "an unfinished one", "`sshmc resume halted` ends it"];
+        refused(here, &format!("{command} halted {}", options(command)), &unfinished);
+    }
+    for option in ["--patterns 3", "--draws 5"] {
+        let name = option.split(' ').next().unwrap();
+        let parts = [name, "a fit of lgcp, got one of sv", "leave out"];
+        refused(here, &format!("predict both/a {option}"), &parts);
+    }
+    assert!(sshmc(here, "predict both/a --horizon 3").status.success());
+}
+
+/// What a command cannot do without.
+fn options(command: &str) -> &'static str {
+    if command == "map" { "--exceed 2" } else { "" }
 }
 
 #[test]

@@ -22,8 +22,9 @@ mod simulate;
 mod summary;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::Failure;
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -87,7 +88,7 @@ enum Command {
 
 /// Runs the command line and tells the shell how it went.
 pub(crate) fn main() -> ExitCode {
-    let outcome = match CommandLine::try_parse() {
+    let outcome = match parse(std::env::args_os()) {
         Ok(line) => run(&line.command),
         Err(error) => refuse(&error),
     };
@@ -99,6 +100,24 @@ pub(crate) fn main() -> ExitCode {
             ExitCode::from(failure.code())
         }
     }
+}
+
+/// Reads the words that were typed.
+fn parse<W: Into<OsString> + Clone>(
+    words: impl IntoIterator<Item = W>,
+) -> Result<CommandLine, clap::Error> {
+    let mut command = taking_negative_numbers(CommandLine::command());
+    let matches = command.try_get_matches_from_mut(words)?;
+    CommandLine::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// Gives `-1` after an option to that option, whose complaint then names it, instead of taking it for another option.
+fn taking_negative_numbers(command: clap::Command) -> clap::Command {
+    let each = |arg: clap::Arg| match !arg.is_positional() && arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    };
+    command.mut_args(each).mut_subcommands(taking_negative_numbers)
 }
 
 fn run(command: &Command) -> Result<(), Failure> {
@@ -138,6 +157,8 @@ fn refuse(error: &clap::Error) -> Result<(), Failure> {
 fn one_line(text: &str) -> String {
     let body = text.split("\n\nUsage:").next().unwrap_or(text);
     let body = body.split("\n\nFor more information").next().unwrap_or(body);
+    // What the standard library says of -1 and of words.
+    let body = body.replace("invalid digit found in string", "expected a whole number from 0 up");
     let words: Vec<&str> = body.trim_start_matches("error:").split_whitespace().collect();
     format!("{}; `--help` after the command says more", words.join(" "))
 }
@@ -145,11 +166,10 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
-        CommandLine::command().debug_assert();
+        taking_negative_numbers(CommandLine::command()).debug_assert();
     }
 
     #[test]
@@ -162,7 +182,7 @@ mod tests {
             "sshmc fits",
             "sshmc simulate lgcp --grid 0x",
         ] {
-            let error = CommandLine::try_parse_from(line.split(' ')).unwrap_err();
+            let error = parse(line.split(' ')).unwrap_err();
             let text = one_line(&error.render().to_string());
             assert!(!text.contains('\n') && !text.contains("Usage"), "{text}");
             assert!(!text.starts_with("error") && text.contains("--help"), "{text}");

@@ -28,15 +28,15 @@ pub(crate) struct Predict {
     /// Directory that a fit wrote
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Draws of the posterior that counts are predicted from
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    draws: usize,
-    /// Point patterns to simulate
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    patterns: usize,
-    /// Steps ahead to forecast
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    horizon: usize,
+    /// Draws of the posterior that counts of a Cox process are predicted from [default: 1000]
+    #[arg(long, value_name = "N")]
+    draws: Option<usize>,
+    /// Point patterns of a Cox process to simulate [default: 10]
+    #[arg(long, value_name = "N")]
+    patterns: Option<usize>,
+    /// Steps of stochastic volatility ahead to forecast [default: 20]
+    #[arg(long, value_name = "N")]
+    horizon: Option<usize>,
     /// Seed of the new data
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Predict {
 impl Predict {
     pub(crate) fn run(&self) -> std::result::Result<(), Failure> {
         let run = Run::open(&self.directory).map_err(Failure::preparing)?;
-        self.check().map_err(Failure::preparing)?;
+        self.check(&run.summary.model).map_err(Failure::preparing)?;
         let files = match run.summary.model.as_str() {
             "lgcp" => self.points(&run),
             "sv" => self.returns(&run),
@@ -64,12 +64,18 @@ impl Predict {
         Ok(())
     }
 
-    fn check(&self) -> Result<()> {
-        for (name, value, most) in [
-            ("--draws", self.draws, 1_000_000),
-            ("--patterns", self.patterns, 100_000),
-            ("--horizon", self.horizon, 1_000_000),
+    /// Refuses numbers that are out of bounds, and options that mean nothing to a model.
+    fn check(&self, model: &str) -> Result<()> {
+        for (name, of, value, most) in [
+            ("--draws", "lgcp", self.draws, 1_000_000),
+            ("--patterns", "lgcp", self.patterns, 100_000),
+            ("--horizon", "sv", self.horizon, 1_000_000),
         ] {
+            let Some(value) = value else { continue };
+            if ["lgcp", "sv"].contains(&model) && model != of {
+                let (expected, got) = (format!("a fit of {of}"), format!("one of {model}"));
+                return Err(Error::input(name, expected, got, format!("leave out {name}")));
+            }
             at_most(name, value as u64, most)?;
             if value == 0 {
                 return Err(Error::input(name, "at least 1", "0", "ask for at least one"));
@@ -82,7 +88,9 @@ impl Predict {
         let LgcpRun { counts, window, grid, .. } = run.lgcp()?;
         let predictive = Predictive { counts: &counts, window: &window, seed: self.seed };
         let mut table = String::from("i,j,mean,sd,q05,q50,q95\n");
-        for (cell, prediction) in predict_cells(run, self.draws, &predictive)?.iter().enumerate() {
+        for (cell, prediction) in
+            predict_cells(run, self.draws.unwrap_or(1000), &predictive)?.iter().enumerate()
+        {
             let (i, j) = grid.position(cell);
             if counts.observed()[cell] {
                 let _ = writeln!(table, "{i},{j},{}", figures(prediction));
@@ -90,7 +98,9 @@ impl Predict {
         }
         let mut patterns = String::from("pattern,x,y\n");
         let mut total = 0.0;
-        for (k, (_, _, field)) in run.fields()?.spread(self.patterns).into_iter().enumerate() {
+        for (k, (_, _, field)) in
+            run.fields()?.spread(self.patterns.unwrap_or(10)).into_iter().enumerate()
+        {
             let drawn = predictive.counts(k, field);
             total += drawn.iter().sum::<f64>();
             if total > MOST_POINTS {
@@ -112,7 +122,8 @@ impl Predict {
         let names = ["mean", "sd", "q05", "q50", "q95"];
         let heading = |of: &str| names.map(|name| format!("{of}_{name}")).join(",");
         let mut table = format!("step,{},{}\n", heading("volatility"), heading("return"));
-        for (step, one) in forecast(run, self.horizon, self.seed)?.iter().enumerate() {
+        for (step, one) in forecast(run, self.horizon.unwrap_or(20), self.seed)?.iter().enumerate()
+        {
             let (volatility, value) = (figures(&one.volatility), figures(&one.value));
             let _ = writeln!(table, "{},{volatility},{value}", step + 1);
         }

@@ -4,7 +4,7 @@ use super::failure::Failure;
 use super::screen::Screen;
 use clap::Args;
 use sshmc::Error;
-use sshmc::report::{self, Truth};
+use sshmc::report::{self, Truth, check_results};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -37,17 +37,7 @@ impl Summary {
 
 fn read(directory: &Path) -> sshmc::Result<report::Summary> {
     let path = directory.join("summary.json");
-    let refuse = |expected: &str, got: &str, remedy: &str| {
-        Err(Error::input(directory.display().to_string(), expected, got, remedy))
-    };
-    let remedy = "name the directory given to `sshmc fit … --out DIR`";
-    if !directory.is_dir() {
-        let got = if directory.exists() { "a file" } else { "nothing there" };
-        return refuse("a directory that a fit wrote", got, remedy);
-    }
-    if !path.exists() {
-        return refuse("a directory that a fit wrote", "one without summary.json", remedy);
-    }
+    check_results(directory, "summary.json")?;
     let text = fs::read(&path).map_err(Error::io("read", &path))?;
     serde_json::from_slice(&text).map_err(|error| {
         let got = format!("something else ({error})");

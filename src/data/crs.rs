@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::names::shown;
 use crate::error::{Error, Result};
 
 /// Geographic systems that files in the wild declare; their coordinates are degrees.
@@ -52,6 +53,30 @@ impl Crs {
             Some(code) if upper.contains("EPSG") => Crs::Epsg(code),
             _ => Crs::Named(name.to_owned()),
         }
+    }
+
+    /// Reads what was typed after `--crs`: a name that an authority gave, since any other says nothing about coordinates.
+    pub fn typed(name: &str) -> Result<Self> {
+        let crs = Self::parse(name);
+        let named = match name.trim().rsplit_once([':', '/', '#']) {
+            Some((authority, code)) => {
+                authority.starts_with(|c: char| c.is_ascii_alphabetic())
+                    && !code.is_empty()
+                    && code.chars().all(|c| c.is_ascii_alphanumeric())
+            }
+            None => false,
+        };
+        // A number of the register that cannot be one, such as EPSG:abc.
+        let misnumbered = name.to_uppercase().contains("EPSG") && !matches!(crs, Crs::Epsg(1..));
+        if (named && !misnumbered) || crs.is_geographic() {
+            return Ok(crs);
+        }
+        Err(Error::input(
+            "--crs",
+            "AUTHORITY:CODE",
+            shown(name),
+            "give the number of the points' system, for instance --crs EPSG:5070, or leave it out",
+        ))
     }
 
     /// Whether its coordinates are known to be metres.
@@ -106,17 +131,21 @@ impl SharedCrs {
     }
 }
 
+/// Whether a box of coordinates lies within the bounds of longitudes and latitudes.
+pub(super) fn within_degrees(low: (f64, f64), high: (f64, f64)) -> bool {
+    low.0 >= -180.0 && high.0 <= 180.0 && low.1 >= -90.0 && high.1 <= 90.0
+}
+
 /// Whether a box of coordinates looks like longitudes and latitudes: within their bounds and far from the origin for its
 /// size, or as wide as a continent with places west of Greenwich. A plot that starts near (0, 0) does not.
 pub(super) fn looks_like_degrees(low: (f64, f64), high: (f64, f64)) -> bool {
     // Within two degrees of (0, 0) is nothing but the Gulf of Guinea, and every pattern in the unit square.
     let away = [low.0, low.1, high.0, high.1].iter().any(|c| c.abs() > 2.0);
-    let bounded = low.0 >= -180.0 && high.0 <= 180.0 && low.1 >= -90.0 && high.1 <= 90.0;
     let (width, height) = (high.0 - low.0, high.1 - low.1);
     let far = |low: f64, high: f64, size: f64| low.abs().min(high.abs()) > size && low * high > 0.0;
     let longest = width.max(height);
     let offset = far(low.0, high.0, longest) || far(low.1, high.1, longest);
-    away && bounded && (offset || (low.0 < 0.0 && width > 45.0))
+    away && within_degrees(low, high) && (offset || (low.0 < 0.0 && width > 45.0))
 }
 
 #[cfg(test)]
@@ -138,6 +167,21 @@ mod tests {
         assert!(
             Crs::parse("EPSG:4326").is_geographic() && !Crs::parse("EPSG:4647").is_geographic()
         );
+    }
+
+    #[test]
+    fn what_is_typed_must_be_a_name_of_an_authority() {
+        for good in
+            ["EPSG:5070", " epsg:99999", "ESRI:102008", "urn:ogc:def:crs:OGC:1.3:CRS84", "CRS84"]
+        {
+            assert_eq!(Crs::typed(good).unwrap(), Crs::parse(good));
+        }
+        for bad in
+            ["", " ", "foo", "5070", "EPSG", "EPSG:", ":5070", "EPSG:abc", "EPSG:0", "EPSG:-1"]
+        {
+            let message = Crs::typed(bad).unwrap_err().to_string();
+            assert!(message.contains("--crs: expected AUTHORITY:CODE"), "{bad}: {message}");
+        }
     }
 
     #[test]

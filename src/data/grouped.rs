@@ -53,14 +53,14 @@ impl GroupedTable {
 
     /// Reads the rows of an open table, as [`GroupedTable::read`] does.
     pub fn from_table(mut table: Table, columns: &GroupedColumns) -> Result<Self> {
-        let group = table.column(&columns.group)?;
+        let group = table.column_of("--group", &columns.group)?;
         let feature_columns = feature_columns(&table, columns)?;
         let added = columns.intercept.then(|| INTERCEPT.to_owned());
         let given = feature_columns.iter().map(|column| column.name().to_owned());
         let features: Vec<String> = added.into_iter().chain(given).collect();
         let place = table.source().display().to_string();
         refuse_unclear_names(&place, [&columns.group, &columns.label], &features)?;
-        let mut labels = Labels::new(table.column(&columns.label)?);
+        let mut labels = Labels::new(table.column_of("--label", &columns.label)?);
         let mut rows = Rows::default();
         while let Some(row) = table.next_row()? {
             rows.push_group(&row, &group)?;
@@ -175,7 +175,7 @@ fn feature_columns(table: &Table, columns: &GroupedColumns) -> Result<Vec<Column
             return Err(table.refuse("features to ignore", got, "do not ignore that one"));
         }
         if !table.columns().contains(name) {
-            table.column(name)?;
+            table.column_of("--ignore", name)?;
         }
     }
     let used = [&columns.group, &columns.label];

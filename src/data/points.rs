@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::crs::{Crs, looks_like_degrees};
+use super::crs::{Crs, looks_like_degrees, within_degrees};
 use super::geojson;
 use super::table::Table;
 use crate::error::{Error, Result};
@@ -38,7 +38,8 @@ impl Points {
 
     fn read_csv(path: &Path, x: &str, y: &str) -> Result<Self> {
         let mut table = Table::open(path)?;
-        let (x_column, y_column) = (table.column(x)?, table.column(y)?);
+        let (x_column, y_column) =
+            (table.column_of("--x-column", x)?, table.column_of("--y-column", y)?);
         let mut places = Vec::new();
         while let Some(row) = table.next_row()? {
             places.push((row.number(&x_column)?, row.number(&y_column)?));
@@ -107,13 +108,15 @@ impl Points {
             Some(crs) if crs.is_geographic() => {
                 Some(format!("{crs}, whose coordinates are degrees"))
             }
-            Some(_) => None,
-            None if self.named_degrees => Some("columns named for longitude and latitude".into()),
-            None if looks_like_degrees(low, high) => Some(format!(
+            Some(crs) if crs.is_metric() => None,
+            // A system that is not known says nothing, but no degrees lie beyond these bounds.
+            Some(_) if !within_degrees(low, high) => None,
+            _ if self.named_degrees => Some("columns named for longitude and latitude".into()),
+            _ if looks_like_degrees(low, high) => Some(format!(
                 "x between {} and {} and y between {} and {}, which look like longitude and latitude",
                 low.0, high.0, low.1, high.1
             )),
-            None => None,
+            _ => None,
         }
     }
 }
@@ -149,6 +152,10 @@ mod tests {
         assert!(points.degrees(None).unwrap().contains("look like"));
         assert!(points.degrees(Some(&Crs::Epsg(4326))).unwrap().contains("EPSG:4326"));
         assert!(points.degrees(Some(&Crs::Epsg(3310))).is_none());
+        assert!(points.degrees(Some(&Crs::Epsg(99999))).unwrap().contains("look like"));
+        let mut far = Points::new("p", vec![(-2e5, 35.0), (-1e5, 36.0)], None).unwrap();
+        far.named_degrees = true;
+        assert!(far.degrees(Some(&Crs::Epsg(99999))).is_none() && far.degrees(None).is_some());
         assert!(names_degrees("Lon") && names_degrees("latitude") && !names_degrees("x"));
     }
 }

@@ -31,9 +31,10 @@ impl Series {
     /// Reads every series of a file in the order in which they appear.
     pub fn read(path: &Path, columns: &SeriesColumns) -> Result<Vec<Series>> {
         let mut table = Table::open(path)?;
-        let values =
-            columns.values.iter().map(|name| table.column(name)).collect::<Result<Vec<_>>>()?;
-        let by = columns.by.as_ref().map(|name| table.column(name)).transpose()?;
+        let option = if columns.prices { "--price-column" } else { "--column" };
+        let values = columns.values.iter().map(|name| table.column_of(option, name));
+        let values = values.collect::<Result<Vec<_>>>()?;
+        let by = columns.by.as_ref().map(|name| table.column_of("--by", name)).transpose()?;
         if by.is_some() && values.len() != 1 {
             let got = format!("{} columns", values.len());
             return Err(table.refuse("one column of values beside --by", got, "name one column"));

@@ -116,18 +116,39 @@ impl Table {
                 "more than one of that name",
                 "rename or remove the others in the header line",
             )),
-            (None, _) => Err(self.no_column(name)),
+            (None, _) => Err(self.no_column(name, None)),
         }
     }
 
-    fn no_column(&self, name: &str) -> Error {
+    /// The same for a name that was given by an option, or can be: a complaint says so.
+    pub fn column_of(&self, option: &str, name: &str) -> Result<Column> {
+        match self.columns.iter().any(|column| column == name) {
+            true => self.column(name),
+            false => Err(self.no_column(name, Some(option))),
+        }
+    }
+
+    fn no_column(&self, name: &str, option: Option<&str>) -> Error {
         let headless = self.columns.iter().all(|column| column.parse::<f64>().is_ok());
-        let remedy = match closest(name, &self.columns) {
-            _ if headless => "the first line must name the columns; add a header line".to_owned(),
-            Some(near) => format!("did you mean {}?", shown(near)),
-            None => format!("name one of the columns {} in the header line", shown(name)),
+        let columns = listed(&self.columns);
+        let (got, remedy) = match (closest(name, &self.columns), option) {
+            _ if headless => {
+                let remedy = "the first line must name the columns; add a header line";
+                (format!("the columns {columns}"), remedy.to_owned())
+            }
+            (Some(near), None) => {
+                (format!("the columns {columns}"), format!("did you mean {}?", shown(near)))
+            }
+            (None, None) => {
+                let remedy = format!("name one of the columns {} in the header line", shown(name));
+                (format!("the columns {columns}"), remedy)
+            }
+            (near, Some(option)) => {
+                let near =
+                    near.map_or(String::new(), |near| format!("did you mean {}? ", shown(near)));
+                ("none of that name".to_owned(), format!("{near}give {option} one of {columns}"))
+            }
         };
-        let got = format!("the columns {}", listed(&self.columns));
         self.refuse(format!("a column {}", shown(name)), got, remedy)
     }
 

@@ -55,6 +55,7 @@ pub fn lgcp(counts: &Counts, options: &LgcpOptions) -> Result<Model> {
         allowed_ranges(&hyperparameters),
         options.sides,
     )?;
+    refuse_excluded_ranges(&spectral, &hyperparameters)?;
     let note = embedding_note(&spectral, &hyperparameters);
     let model = assemble(counts, options, Structure::Spectral(spectral), hyperparameters, note)?;
     Ok(correlation_notes(options).into_iter().fold(model, Model::with_note))
@@ -219,6 +220,22 @@ fn hyperparameters(
 fn allowed_ranges(hyperparameters: &Hyperparameters) -> (f64, f64) {
     let range = hyperparameters.iter().find(|h| h.name() == "range");
     range.and_then(|h| h.prior().bounds()).unwrap_or((0.0, f64::INFINITY))
+}
+
+/// Refuses a prior all of whose ranges are longer than the model has.
+fn refuse_excluded_ranges(spectral: &Spectral, hyperparameters: &Hyperparameters) -> Result<()> {
+    let longest = spectral.table().longest() * spectral.cell();
+    let (shortest, _) = allowed_ranges(hyperparameters);
+    if shortest < longest {
+        return Ok(());
+    }
+    let prior = hyperparameters.iter().find(|h| h.name() == "range");
+    Err(Error::input(
+        "--prior",
+        format!("some probability of ranges below {longest:.3}, twice the longer side of the map"),
+        prior.map_or(String::new(), Hyperparameter::describe_prior),
+        "give shorter ranges, in the units of the map",
+    ))
 }
 
 /// What was done about the torus, and how far it can be from the plane.

@@ -25,7 +25,7 @@ pub use map::{Map, MapFrame, MapKind};
 pub use page::page;
 pub use raster::draw_png;
 pub use record::{LgcpRecord, PriorRecord, RunRecord};
-pub use run::{Draws, Fields, LgcpRun, Run};
+pub use run::{Draws, Fields, LgcpRun, Run, check_results};
 pub use summary::{FieldSummary, SamplerSummary, Spread, Summary};
 pub use text::Truth;
 pub use volatility::draw_volatility;

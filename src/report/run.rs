@@ -3,7 +3,8 @@
 use super::record::{LAYOUT, RunRecord};
 use super::{Level, MapFrame, Summary};
 use crate::archive::{Archive, StoredFields, archive_of};
-use crate::data::{Counts, Grid, Points, Returns, Table, Window};
+use crate::checkpoint::STATE;
+use crate::data::{Counts, Grid, OutputDir, Points, Returns, Table, Window};
 use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;
 use std::fs;
@@ -119,20 +120,58 @@ impl LgcpRun {
     }
 }
 
+/// Refuses a directory without `file`, and says what there is instead of the results of a fit.
+pub fn check_results(directory: &Path, file: &str) -> Result<()> {
+    let refuse = |expected: &str, got: &str, remedy: &str| {
+        Err(Error::input(directory.display().to_string(), expected, got, remedy))
+    };
+    let expected = "a directory that a fit wrote";
+    let remedy = "name the directory given to `sshmc fit … --out DIR`";
+    if directory.is_dir() {
+        let series = series_in(directory);
+        return match &series[..] {
+            _ if directory.join(file).exists() => Ok(()),
+            [] => refuse(expected, &format!("one without {file}"), remedy),
+            [first, .., last] => {
+                let remedy = match series.len() {
+                    2 => format!("name {first} or {last}"),
+                    _ => format!("name one of {first} to {last}"),
+                };
+                let got = format!("one that holds {} series", series.len());
+                refuse("the directory of one fit", &got, &remedy)
+            }
+            [only] => {
+                refuse("the directory of one fit", "one that holds it", &format!("name {only}"))
+            }
+        };
+    }
+    if directory.exists() {
+        return refuse(expected, "a file", remedy);
+    }
+    let partial = OutputDir::partial(directory).ok();
+    if partial.is_some_and(|partial| partial.join(STATE).join("task.json").is_file()) {
+        let remedy = format!("`sshmc resume {}` ends it", directory.display());
+        return refuse("a fit that has ended", "an unfinished one", &remedy);
+    }
+    refuse(expected, "nothing there", remedy)
+}
+
+/// The directories of the series of which a fit of several consists, in order of their names.
+fn series_in(directory: &Path) -> Vec<String> {
+    if !directory.join("series.csv").is_file() {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let fits = entries.map(|entry| entry.path()).filter(|path| path.join("run.json").is_file());
+    let mut names: Vec<String> = fits.map(|path| path.display().to_string()).collect();
+    names.sort();
+    names
+}
+
 impl Run {
     /// Opens a directory that a fit wrote.
     pub fn open(directory: &Path) -> Result<Self> {
-        let refuse = |expected: &str, got: &str| {
-            let remedy = "name the directory given to `sshmc fit … --out DIR`";
-            Err(Error::input(directory.display().to_string(), expected, got, remedy))
-        };
-        if !directory.is_dir() {
-            let got = if directory.exists() { "a file" } else { "nothing there" };
-            return refuse("a directory that a fit wrote", got);
-        }
-        if !directory.join("run.json").exists() {
-            return refuse("a directory that a fit wrote", "one without run.json");
-        }
+        check_results(directory, "run.json")?;
         let record: RunRecord = read_json(&directory.join("run.json"))?;
         if record.layout != LAYOUT {
             let got = format!("layout {} of {}", record.layout, record.program);

@@ -69,19 +69,26 @@ fn files() -> Vec<(&'static str, String)> {
 }
 
 /// What is typed after `fit lgcp --points`, and parts of the answer.
-const POINTS: [(&str, &[&str]); 44] = [
+const POINTS: [(&str, &[&str]); 51] = [
     ("absent.csv", &["cannot read absent.csv"]),
     ("empty.csv", &["empty.csv", "an empty file"]),
     ("header.csv", &["header.csv", "rows below the header"]),
     ("short.csv", &["short.csv, line 3", "2 fields"]),
     ("words.csv", &["words.csv, line 3", "`north`"]),
     ("missing.csv", &["missing.csv, line 3", "an empty field"]),
-    ("named.csv", &["a column `x`", "`east`"]),
+    ("named.csv", &["a column `x`", "give --x-column one of `east`, `north`"]),
+    ("points.csv --x-column lon", &["a column `lon`", "give --x-column one of `x`, `y`"]),
+    ("points.csv --y-column lat", &["a column `lat`", "give --y-column one of `x`, `y`"]),
     ("named.csv --x-column est --y-column north", &["did you mean `east`"]),
     ("line.csv", &["on a line or in one place", "--window"]),
     ("lonlat.csv --x-column lon --y-column lat", &["longitude", "--allow-degrees"]),
     ("degrees.csv", &["look like longitude and latitude", "--allow-degrees"]),
     ("points.csv --crs EPSG:4326", &["EPSG:4326", "degrees"]),
+    ("points.csv --crs foo", &["--crs: expected AUTHORITY:CODE, got `foo`", "EPSG:5070"]),
+    ("points.csv --crs=", &["--crs: expected AUTHORITY:CODE, got ``", "EPSG:5070"]),
+    ("points.csv --crs EPSG:abc", &["--crs: expected AUTHORITY:CODE, got `EPSG:abc`"]),
+    ("degrees.csv --crs EPSG:99999", &["look like longitude and latitude", "--allow-degrees"]),
+    ("lonlat.csv --x-column lon --y-column lat --crs EPSG:99999", &["named for longitude"]),
     ("window.geojson", &["window.geojson: expected points", "1 polygons"]),
     ("points.csv --window absent.geojson", &["cannot read absent.geojson"]),
     ("points.csv --window bow.geojson", &["bow.geojson, polygon 1", "cross itself"]),
@@ -117,10 +124,13 @@ const POINTS: [(&str, &[&str]); 44] = [
 ];
 
 /// Other commands and parts of the answer; `fit` is a Cox process, `funnel` another model.
-const OTHERS: [(&str, &[&str]); 13] = [
+const OTHERS: [(&str, &[&str]); 14] = [
     ("fit sv --returns prices.csv --price-column close", &["prices.csv, line 3", "above 0"]),
     ("fit sv --returns steady.csv --price-column close", &["returns that vary"]),
-    ("fit sv --returns prices.csv --price-column shut", &["a column `shut`"]),
+    (
+        "fit sv --returns prices.csv --price-column shut",
+        &["a column `shut`", "give --price-column one of"],
+    ),
     ("fit sv --returns prices.csv --price-column close --column date", &["--column"]),
     ("fit sv --returns prices.csv --column date --column date", &["different ones"]),
     ("report absent", &["absent", "nothing there"]),
@@ -128,6 +138,7 @@ const OTHERS: [(&str, &[&str]); 13] = [
     ("map fit --exceed -2", &["--exceed"]),
     ("map funnel --exceed 2", &["Cox process", "funnel"]),
     ("predict funnel", &["a fit of lgcp or sv"]),
+    ("predict fit --horizon 5", &["--horizon: expected a fit of sv, got one of lgcp", "leave out"]),
     ("predict fit --patterns 0", &["--patterns", "at least 1"]),
     ("compare fit funnel", &["a fit of lgcp", "one of funnel"]),
     ("report old", &["layout 2", "layout 99"]),
@@ -167,6 +178,7 @@ fn what_is_refused_for_a_reason_is_accepted_without_it() {
     for line in [
         "degrees.csv --allow-degrees --grid 4",
         "degrees.csv --crs EPSG:3310 --grid 4",
+        "points.csv --crs EPSG:99999 --grid 5",
         "plain.geojson --window window.geojson --grid 5",
         "points.csv --covariate a=slope.csv --grid 5",
         "points.csv --exposure slope.csv --grid 5",

@@ -5,6 +5,7 @@ use crate::cli::failure::Failure;
 use crate::cli::options::{Common, at_most};
 use crate::cli::screen::Screen;
 use clap::Args;
+use sshmc::Error;
 use sshmc::model::funnel;
 use sshmc::report::{FieldMoments, Truth};
 
@@ -34,6 +35,10 @@ impl Funnel {
 
     pub(crate) fn run(&self) -> Result<(), Failure> {
         at_most("--dim", self.dim as u64, 10_000_000).map_err(Failure::preparing)?;
+        if self.dim == 0 {
+            let error = Error::input("--dim", "at least 1", "0", "ask for at least one latent");
+            return Err(Failure::preparing(error));
+        }
         let model = funnel(self.dim, &self.common.priors).map_err(Failure::preparing)?;
         let subject = format!("Neal's funnel with {} latents", self.dim);
         let chosen = self.common.device(0).map_err(Failure::preparing)?;

@@ -136,8 +136,9 @@ impl Input {
     }
 
     fn read_points(&self, path: &Path, shared: &mut SharedCrs) -> Result<LgcpData> {
+        let typed = self.crs.as_deref().map(Crs::typed).transpose()?;
         let points = Points::read(path, &self.x_column, &self.y_column)?;
-        shared.take("--crs", self.crs.as_deref().map(Crs::parse).as_ref())?;
+        shared.take("--crs", typed.as_ref())?;
         shared.take(points.source(), points.crs())?;
         let given = self.window.as_deref().map(Window::read).transpose()?;
         if let (Some(window), Some(path)) = (&given, &self.window) {
@@ -192,8 +193,8 @@ impl Input {
             points.source(),
             "coordinates that are lengths, such as metres",
             reason,
-            "project points and window first (for instance ogr2ogr -t_srs EPSG:…), name the system with --crs if they are \
-             projected, or give --allow-degrees",
+            "project points and window first (for instance ogr2ogr -t_srs EPSG:…), name the system with --crs if it \
+             is one in metres, or give --allow-degrees",
         ))
     }
 

@@ -16,7 +16,8 @@ pub(crate) struct Map {
     /// Directory that `sshmc fit lgcp` wrote
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Level of the intensity whose exceedance is mapped: a number, or 2x for twice the mean; may be repeated
+    /// Level of the intensity whose exceedance is mapped: a number per unit of map area and exposure, as in the GeoTIFF maps
+    /// (per square metre where coordinates are metres), or 2x for twice the mean; may be repeated
     #[arg(long, value_name = "LEVEL", required = true, allow_negative_numbers = true)]
     exceed: Vec<String>,
 }
@@ -35,6 +36,9 @@ impl Map {
             for (name, bytes) in map.files(&data.frame(&marks)).map_err(Failure::running)? {
                 add_file(&self.directory, &name, &bytes).map_err(Failure::running)?;
                 screen.tell(&format!("{}\n", self.directory.join(&name).display()))?;
+            }
+            if let Some(remark) = map.remark(data.mean_intensity, data.window.crs()) {
+                screen.tell(&format!("note: {remark}\n"))?;
             }
         }
         write_report(&run).map_err(Failure::running)

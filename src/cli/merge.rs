@@ -70,6 +70,8 @@ impl Merge {
             .task
             .with_option("--chains", &total.to_string())
             .with_option("--chain-offset", &first.first.to_string())
+            // Not the first part's, which repeating the command would replace.
+            .with_option("--out", &self.out.display().to_string())
             .with_option("--thin-for", &format!("{chains},{draws}"));
         self.begin(&task, first).map_err(Failure::preparing)?;
         let sources: Vec<PathBuf> = parts.iter().map(|part| part.directory.clone()).collect();

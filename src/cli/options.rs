@@ -88,8 +88,9 @@ pub(crate) struct Common {
         help_heading = "Output"
     )]
     pub(crate) checkpoint_interval: f64,
-    /// Chains and draws of each that --keep-fields is for, if not those of this run: set by `extend` and `merge`
-    #[arg(long, value_name = "CHAINS,DRAWS", value_parser = parse_pair, hide = true)]
+    /// Thin draws of the field as for so many chains of so many draws, if not those of this run; `extend` and `merge` set it,
+    /// so that their commands can be repeated
+    #[arg(long, value_name = "CHAINS,DRAWS", value_parser = parse_pair, help_heading = "Output")]
     pub(crate) thin_for: Option<(u32, u32)>,
     /// Print nothing but errors
     #[arg(long, short, help_heading = "Output")]

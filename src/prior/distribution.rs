@@ -226,13 +226,13 @@ impl Distribution {
     ) -> String {
         match *self {
             Distribution::PcSigma { s0, p } => {
-                format!("P({name} > {}) = {}", number(s0), number(p))
+                format!("P({name} > {}) = {}", clean(s0), clean(p))
             }
             Distribution::PcRange { r0, p } => {
-                format!("P({name} < {}) = {}", number(r0), number(p))
+                format!("P({name} < {}) = {}", clean(r0), clean(p))
             }
             Distribution::Uniform { lower, upper } => {
-                format!("between {} and {}, all equally likely", number(lower), number(upper))
+                format!("between {} and {}, all equally likely", clean(lower), clean(upper))
             }
             _ => match (quantile(0.025), quantile(0.5), quantile(0.975)) {
                 (Some(low), Some(median), Some(high)) => {
@@ -269,6 +269,11 @@ pub(super) fn number(value: f64) -> String {
     } else {
         format!("{value:e}")
     }
+}
+
+/// A number to six digits, for reading: without the specks that arithmetic leaves.
+fn clean(value: f64) -> String {
+    format!("{value:.5e}").parse().map_or_else(|_| format!("{value}"), number)
 }
 
 /// A number to three digits, for reading.

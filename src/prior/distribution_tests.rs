@@ -151,6 +151,8 @@ fn the_improper_one_says_so() {
 fn sentences_read_well() {
     let say = |distribution: Distribution| distribution.describe("sigma");
     assert_eq!(say(Distribution::PcSigma { s0: 3.0, p: 0.05 }), "P(sigma > 3) = 0.05");
+    let speck = Distribution::PcRange { r0: 0.09300000000000011, p: 0.05 };
+    assert_eq!(say(speck), "P(sigma < 0.093) = 0.05");
     assert_eq!(
         say(Distribution::LogNormal { m: 0.05f64.ln(), s: 1.0 }),
         "median 0.05, 95 % between 0.00704 and 0.355"

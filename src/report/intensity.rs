@@ -1,6 +1,8 @@
 //! Turns the draws of a log intensity into maps: mean, standard deviation, exceedance probabilities and quantiles.
 
-use super::map::{Map, MapKind};
+use super::map::{Map, MapKind, area_unit};
+use super::numbers::number;
+use crate::data::Crs;
 use crate::diagnose::quantile_of_sorted;
 use crate::draws::{Exponential, FieldDraws};
 use rayon::prelude::*;
@@ -36,12 +38,26 @@ impl Level {
         format!("exceedance_{}{}", self.asked, if self.relative { "x" } else { "" })
     }
 
-    fn title(&self) -> String {
+    /// What its map shows, without the unit.
+    pub(super) fn title(&self) -> String {
         match self.relative {
             true => {
                 format!("Probability that the intensity is above {} times its mean", self.asked)
             }
-            false => format!("Probability that the intensity is above {}", self.asked),
+            // As it was asked for, unless that is long with zeros.
+            false if (1e-5..1e7).contains(&self.asked) => {
+                format!("Probability that the intensity is above {}", self.asked)
+            }
+            false => format!("Probability that the intensity is above {}", number(self.asked)),
+        }
+    }
+
+    /// The level in the unit of the maps' legends, in brackets, where its title does not say that.
+    pub(super) fn elsewhere(&self, crs: Option<&Crs>) -> String {
+        let (factor, unit) = area_unit(crs);
+        match factor != 1.0 || self.relative {
+            true => format!(" (the level is {} {unit})", number(factor * self.value)),
+            false => String::new(),
         }
     }
 }
@@ -69,7 +85,7 @@ fn moment_maps(chains: &[&FieldDraws], levels: &[Level]) -> Vec<Map> {
         map("intensity_sd", "Posterior standard deviation of the intensity", pooled.sd()),
     ];
     maps.extend(levels.iter().zip(pooled.exceedances()).map(|(level, (_, values))| Map {
-        kind: MapKind::Probability,
+        kind: MapKind::Exceedance(*level),
         ..map(&level.name(), &level.title(), values)
     }));
     maps
@@ -86,7 +102,7 @@ pub fn exceedance_map(fields: &[&[f32]], level: &Level, shown: &[bool]) -> Map {
     let mut map = Map {
         name: level.name(),
         title: level.title(),
-        kind: MapKind::Probability,
+        kind: MapKind::Exceedance(*level),
         values: above.into_iter().map(share).collect(),
     };
     map.hide(shown);
@@ -148,6 +164,12 @@ mod tests {
         let fields: Vec<&[f32]> = draws.fields().collect();
         let again = exceedance_map(&fields, &levels[1], &[true, true, false]);
         assert_eq!(again.values[0], maps[3].values[0]);
+        let metric = Crs::Epsg(3310);
+        assert_eq!(levels[0].elsewhere(None), "");
+        assert_eq!(levels[1].elsewhere(None), " (the level is 4 per unit of area)");
+        let small = Level::parse("1e-6", 2.0).unwrap();
+        assert_eq!(small.elsewhere(Some(&metric)), " (the level is 1 per square kilometre)");
+        assert!(small.title().ends_with("above 10⁻⁶"), "{}", small.title());
         assert!(Level::parse("-1", 1.0).is_none() && Level::parse("x", 1.0).is_none());
     }
 }

@@ -22,6 +22,7 @@ pub use files::{FieldMoments, csv_field, write_draws};
 pub use forecast::{CellPrediction, Forecast, forecast, predict_cells};
 pub use intensity::{Level, exceedance_map, intensity_maps};
 pub use map::{Map, MapFrame, MapKind};
+pub use numbers::counted;
 pub use page::page;
 pub use raster::draw_png;
 pub use record::{LgcpRecord, PriorRecord, RunRecord};

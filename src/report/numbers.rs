@@ -19,6 +19,12 @@ pub(super) fn number(value: f64) -> String {
     trimmed(format!("{value:.digits$}"))
 }
 
+/// So many of something, by the name of one of them: `1 chain`, `4 chains`.
+pub fn counted<N: std::fmt::Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
+    let plural = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {one}{plural}")
+}
+
 fn trimmed(text: String) -> String {
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
@@ -72,10 +78,18 @@ mod tests {
             (3.2e-10, "3.2 × 10⁻¹⁰"),
             (1e6, "10⁶"),
             (0.001, "0.001"),
+            (370.0, "370"),
+            (8.0, "8"),
         ] {
             assert_eq!(number(value), text);
         }
         assert_eq!(power_of_ten(-1234567890), "10⁻¹²³⁴⁵⁶⁷⁸⁹⁰");
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        assert_eq!([0u32, 1, 2].map(|n| counted(n, "chain")), ["0 chains", "1 chain", "2 chains"]);
+        assert_eq!(counted(1usize, "thread"), "1 thread");
     }
 
     #[test]

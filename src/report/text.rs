@@ -1,6 +1,7 @@
 //! Prints a summary as a table and a few sentences that a person can read.
 
 use super::Summary;
+use super::numbers::counted;
 use crate::diagnose::ParameterSummary;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -94,16 +95,24 @@ impl Summary {
         )?;
         writeln!(
             out,
-            "sampler: {}, {} chains x {} draws in {} coordinates on the {}; accepts {} % of proposals, {} steps each, {} divergent",
+            "sampler: {}, {} x {} draws in {} coordinates on {}; accepts {} % of proposals, {} steps each, {} divergent",
             self.method,
-            self.chains,
+            counted(self.chains, "chain"),
             self.draws,
             self.coordinates,
-            self.device,
+            placed(&self.device),
             decimals(100.0 * s.accept, 0),
             decimals(s.steps, 1),
             s.divergences,
         )
+    }
+}
+
+/// A device as the place of something: a GPU has a name of its own.
+fn placed(device: &str) -> String {
+    match device {
+        "cpu" => "the cpu".to_owned(),
+        name => name.to_owned(),
     }
 }
 
@@ -210,6 +219,11 @@ mod tests {
         assert_eq!(places(f64::NAN, 0.5), 3);
         assert_eq!(places(f64::NAN, f64::NAN), 4);
         assert_eq!(places(1e-150, 1e-149), MOST_PLACES);
+    }
+
+    #[test]
+    fn devices_with_names_have_no_article() {
+        assert_eq!([placed("cpu"), placed("llvmpipe")], ["the cpu", "llvmpipe"]);
     }
 
     #[test]

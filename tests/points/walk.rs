@@ -43,6 +43,11 @@ fn points_become_maps_predictions_and_comparisons() {
     succeed(here, "map a --exceed 50 --exceed 3x");
     assert_eq!(fs::read(here.join("a/maps/exceedance_50.tif")).unwrap(), during);
     assert!(read(here, "a/report.html").contains("alt=\"exceedance_3x\""));
+    // A level that nothing reaches is said to be one, in its unit.
+    let printed = succeed(here, "map a --exceed 1e9");
+    assert!(printed.contains("note: no draw of the intensity is above"), "{printed}");
+    assert!(printed.contains("per square metre anywhere; the mean over the data is"), "{printed}");
+    assert!(read(here, "a/report.html").contains("per square metre, the unit of files and levels"));
     succeed(here, "predict a --patterns 3");
     assert_eq!(read(here, "a/predictions/counts.csv").lines().count(), 65);
     let patterns = read(here, "a/predictions/patterns.csv");

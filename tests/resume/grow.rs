@@ -36,6 +36,11 @@ fn merged_parts_are_the_whole() {
     succeed(here, &format!("{one} --draws 60 --chain-offset 3 --out c"));
     succeed(here, "merge c a b --out all --quiet");
     assert_same(here, "all", &bits(&here.join("whole")));
+    // The command that is shown leaves the parts alone.
+    let report = std::fs::read_to_string(here.join("all/report.html")).unwrap();
+    let shown: Vec<&str> = report.lines().filter(|line| line.contains("--thin-for")).collect();
+    assert!(!shown.is_empty(), "{report}");
+    assert!(shown.iter().all(|line| line.contains("--out all") && !line.contains("--out a ")));
     // The whole can be extended like any other.
     succeed(here, "extend all --draws 20 --quiet");
     succeed(here, &format!("{four} --draws 80 --out longer"));

@@ -39,7 +39,11 @@ pub(super) fn see(
     bound: f64,
 ) {
     let ratio = largest([(got - want).abs() / bound]);
-    let text = || format!("{what} at {place}: got {got}, want {want}, bound {bound:e}");
+    // A vector is compared by its distance, whose right value is zero.
+    let text = || match want == 0.0 {
+        true => format!("{what} at {place}: differs by {got:.2e}, bound {bound:.2e}"),
+        false => format!("{what} at {place}: got {got}, want {want}, bound {bound:.2e}"),
+    };
     match all.iter_mut().find(|worst| worst.what == what) {
         Some(worst) if ratio > worst.ratio => (worst.ratio, worst.text) = (ratio, text()),
         Some(_) => {}
@@ -83,6 +87,9 @@ mod tests {
         let ratios: Vec<_> = all.iter().map(|worst| (worst.what, worst.ratio)).collect();
         assert_eq!(ratios, [("U", 0.5), ("z", 0.25)]);
         assert!(all[0].text.contains("step 0"), "{}", all[0].text);
+        assert!(all[0].text.contains("got 1, want 1.5, bound 1.00e0"), "{}", all[0].text);
+        see(&mut all, "r", "step 0", [8.2e-6, 0.0], 1.0);
+        assert_eq!(all[2].text, "r at step 0: differs by 8.20e-6, bound 1.00e0");
         see(&mut all, "z", "step 1", [f64::NAN, 1.0], 1.0);
         see(&mut all, "z", "step 2", [7.0, 1.0], 1.0);
         assert_eq!(all[1].ratio, f64::INFINITY);

@@ -13,7 +13,7 @@ use serde_json::json;
 use sshmc::check::{Calibration, Ledger, Replicate, World, quantities, replicate, try_fit};
 use sshmc::data::add_file;
 use sshmc::device::Device;
-use sshmc::report::draw_png;
+use sshmc::report::{counted, draw_png};
 use sshmc::sample::{Keeper, Settings};
 use sshmc::{Error, Result};
 use std::fs::File;
@@ -222,7 +222,7 @@ impl Calibrate {
         try_fit(&world, &plan)?;
         let ledger = Ledger::open(&directory, &settings, &names, self.among)?;
         let introduction = format!(
-            "Calibrating {} with {} on {} worlds of {}, on {}, {} coordinates, seed {}.\n  priors: {}\n  {} chains of {} warm-up \
+            "Calibrating {} with {} on {} worlds of {}, on {}, {} coordinates, seed {}.\n  priors: {}\n  {} of {} warm-up \
              transitions and {} draws; ranks among {}\n",
             kind.name(),
             plan.fit.method.name(),
@@ -232,7 +232,7 @@ impl Calibrate {
             format!("{:?}", self.coordinates).to_lowercase(),
             self.seed,
             priors.join(", "),
-            self.chains,
+            counted(self.chains, "chain"),
             self.warmup,
             self.draws,
             self.among

@@ -245,10 +245,16 @@ impl Row {
         let Row { kernel, score, statistic, chance, quantity, moved, .. } = self;
         let mark = if self.complaint(bounds).is_some() { "  WRONG" } else { "" };
         format!(
-            "{kernel:width$}  {score:11.2}  {statistic:31}  {chance:8.2e}  {quantity:16}  {:4.0} %{mark}\n",
+            "{kernel:width$}  {score:11.2}  {statistic:31}  {:>8}  {quantity:16}  {:4.0} %{mark}\n",
+            probability(*chance),
             100.0 * moved
         )
     }
+}
+
+/// A probability: plain, or by its power of ten if it is small.
+fn probability(p: f64) -> String {
+    if p >= 0.01 { format!("{p:.2}") } else { format!("{p:.2e}") }
 }
 
 #[cfg(test)]
@@ -274,5 +280,6 @@ mod tests {
         assert_eq!(wrong[1], "k (the test of ranks)");
         assert_eq!(wrong[2], "k (Geweke's test, the test of ranks, it hardly moves)");
         assert!(row(7.0, 0.5, 0.9).line(3, &bounds).contains("WRONG"));
+        assert_eq!([1.0, 0.25, 3e-7].map(probability), ["1.00", "0.25", "3.00e-7"]);
     }
 }

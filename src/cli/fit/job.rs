@@ -8,7 +8,7 @@ use crate::cli::screen::Screen;
 use sshmc::archive::{Axis, Variable};
 use sshmc::data::OutputDir;
 use sshmc::model::Model;
-use sshmc::report::{LgcpRecord, Truth};
+use sshmc::report::{LgcpRecord, Truth, counted};
 use sshmc::sample::{Footprint, Method, Settings};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -193,7 +193,8 @@ impl Job {
         let Settings { chains, warmup, draws, seed, .. } = self.settings;
         writeln!(
             screen,
-            "  {chains} chains of {warmup} warm-up transitions and {draws} draws, seed {seed}\n"
+            "  {} of {warmup} warm-up transitions and {draws} draws, seed {seed}\n",
+            counted(chains, "chain")
         )?;
         screen.flush()
     }

@@ -4,11 +4,19 @@ use crate::data::Crs;
 use crate::report::numbers::{number, round_down};
 
 /// What intensities are multiplied by to be shown, and what they are then per.
-pub(super) fn area_unit(crs: Option<&Crs>) -> (f64, &'static str) {
+pub(in crate::report) fn area_unit(crs: Option<&Crs>) -> (f64, &'static str) {
     match crs {
         Some(crs) if crs.is_geographic() => (1.0, "per square degree"),
         Some(crs) if crs.is_metric() => (1e6, "per square kilometre"),
         _ => (1.0, "per unit of area"),
+    }
+}
+
+/// What intensities are per in files and options, where nothing is multiplied.
+pub(in crate::report) fn file_unit(crs: Option<&Crs>) -> &'static str {
+    match crs {
+        Some(crs) if crs.is_metric() => "per square metre",
+        crs => area_unit(crs).1,
     }
 }
 

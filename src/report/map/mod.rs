@@ -7,11 +7,13 @@ mod labels;
 use crate::data::{Crs, Grid, Window, write_geotiff};
 use crate::error::{Error, Result};
 use crate::random::{Purpose, Stream};
+use crate::report::Level;
 use crate::report::numbers::{number, power_of_ten};
 use canvas::{Anchor, BLACK, Canvas, Ink, WHITE};
 use colours::ColourScale;
 pub(super) use colours::ink;
 use labels::scale_bar;
+pub(super) use labels::{area_unit, file_unit};
 use std::borrow::Cow;
 
 /// Length of the longest side of a map, in points.
@@ -38,12 +40,12 @@ pub struct MapFrame<'a> {
 }
 
 /// How the values of a map are to be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MapKind {
     /// Positive values per unit of area.
     Intensity,
-    /// Probabilities.
-    Probability,
+    /// Probabilities that the intensity is above a level.
+    Exceedance(Level),
 }
 
 /// One map.
@@ -64,18 +66,22 @@ impl Map {
     pub fn draw(&self, frame: &MapFrame<'_>) -> Result<Vec<u8>> {
         let view = View::new(frame.grid);
         let mut canvas = Canvas::new(view.width, view.height)?;
-        let (factor, area) = labels::area_unit(frame.window.crs());
-        let (values, scale, unit): (Vec<f64>, ColourScale, &str) = match self.kind {
-            MapKind::Probability => (self.values.clone(), ColourScale::PROBABILITY, "probability"),
+        let crs = frame.window.crs();
+        let (factor, area) = area_unit(crs);
+        let (values, scale, unit): (Vec<f64>, ColourScale, String) = match &self.kind {
+            MapKind::Exceedance(level) => {
+                let unit = format!("probability{}", level.elsewhere(crs));
+                (self.values.clone(), ColourScale::PROBABILITY, unit)
+            }
             MapKind::Intensity => {
                 let values: Vec<f64> = self.values.iter().map(|value| factor * value).collect();
                 let scale = ColourScale::of(&values);
-                (values, scale, area)
+                (values, scale, area.to_owned())
             }
         };
-        canvas.text(&self.title, (MARGINS[0], 22.0), 15.0, Anchor::Left, BLACK);
+        canvas.text(&self.heading(crs), (MARGINS[0], 22.0), 15.0, Anchor::Left, BLACK);
         let unit = match scale.exponent() {
-            0 => unit.to_owned(),
+            0 => unit,
             exponent => format!("{} {unit}", power_of_ten(exponent)),
         };
         canvas.text(&unit, (MARGINS[0], 40.0), 11.5, Anchor::Left, GREY);
@@ -91,6 +97,36 @@ impl Map {
         draw_legend(&mut canvas, &view, &scale);
         draw_scale_bar(&mut canvas, &view, frame.window.crs());
         canvas.into_png()
+    }
+
+    /// What stands above it: what it shows, and the unit of its level.
+    fn heading(&self, crs: Option<&Crs>) -> String {
+        match &self.kind {
+            MapKind::Exceedance(level) if !level.relative => {
+                format!("{} {}", self.title, file_unit(crs))
+            }
+            _ => self.title.clone(),
+        }
+    }
+
+    /// What to say of a level that says nothing, being above or below every draw everywhere; `mean` is that of the data.
+    pub fn remark(&self, mean: f64, crs: Option<&Crs>) -> Option<String> {
+        let MapKind::Exceedance(level) = &self.kind else { return None };
+        let mut values = self.values.iter().filter(|value| value.is_finite()).peekable();
+        let &&first = values.peek()?;
+        let (draws, place, other) = match first {
+            0.0 => ("no draw of the intensity is", "anywhere", "lower"),
+            1.0 => ("every draw of the intensity is", "everywhere", "higher"),
+            _ => return None,
+        };
+        let unit = file_unit(crs);
+        values.all(|&value| value == first).then(|| {
+            format!(
+                "{draws} above {} {unit} {place}; the mean over the data is {} {unit}: ask for a {other} level",
+                number(level.value),
+                number(mean)
+            )
+        })
     }
 
     /// Takes the values of cells away that are not to be shown.
@@ -234,12 +270,35 @@ mod tests {
             values[1] = f64::NAN;
             let places = [grid.centre(0, 0)];
             let frame = MapFrame { grid: &grid, window: &window, places: &places };
-            for kind in [MapKind::Intensity, MapKind::Probability] {
+            let level = Level::parse("1e-7", 1.0).unwrap();
+            for kind in [MapKind::Intensity, MapKind::Exceedance(level)] {
                 let (name, title) = ("m".to_owned(), "a map".to_owned());
                 let map = Map { name, title, kind, values: values.clone() };
                 assert!(map.draw(&frame).unwrap().starts_with(b"\x89PNG"));
             }
         }
+    }
+
+    #[test]
+    fn levels_have_their_unit_and_say_when_they_say_nothing() {
+        let metric = Crs::Epsg(32633);
+        let map = |text: &str, values: [f64; 3]| {
+            let level = Level::parse(text, 2e-6).unwrap();
+            let (name, title) = ("m".to_owned(), level.title());
+            Map { name, title, kind: MapKind::Exceedance(level), values: values.to_vec() }
+        };
+        let some = map("0.001", [0.0, 1.0, f64::NAN]);
+        assert!(some.heading(Some(&metric)).ends_with("is above 0.001 per square metre"));
+        assert!(some.heading(Some(&Crs::Epsg(4326))).ends_with("0.001 per square degree"));
+        assert!(some.heading(None).ends_with("0.001 per unit of area"));
+        assert!(map("2x", [0.5; 3]).heading(Some(&metric)).ends_with("above 2 times its mean"));
+        assert_eq!(some.remark(2e-6, Some(&metric)), None);
+        let none = map("0.001", [0.0, 0.0, f64::NAN]).remark(2e-6, Some(&metric)).unwrap();
+        assert!(none.starts_with("no draw of the intensity is above 0.001 per square metre"));
+        assert!(none.contains("is 2 × 10⁻⁶ per square metre: ask for a lower"), "{none}");
+        let all = map("0.001", [1.0, 1.0, f64::NAN]).remark(370.0, None).unwrap();
+        assert!(all.starts_with("every draw") && all.contains("is 370 per unit of area"), "{all}");
+        assert_eq!(map("1", [f64::NAN; 3]).remark(1.0, None), None);
     }
 
     #[test]

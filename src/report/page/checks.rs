@@ -22,7 +22,7 @@ struct Check {
 }
 
 impl Check {
-    /// A row of the table, and whether the observed value is among the middle 98 % of the predicted ones.
+    /// A row of the table, and whether the observed value is within the interval that the row shows.
     fn row(&self) -> (Vec<String>, bool) {
         let mut sorted = self.predicted.clone();
         sorted.sort_by(f64::total_cmp);
@@ -31,14 +31,15 @@ impl Check {
         let equal = sorted.iter().filter(|&&v| v == self.observed).count();
         // Ties count half, as for any discrete figure.
         let share = (below as f64 + 0.5 * equal as f64) / sorted.len() as f64;
+        let (low, high) = (at(0.05), at(0.95));
         let cells = vec![
             self.name.to_owned(),
             number(self.observed),
             number(at(0.5)),
-            format!("{} to {}", number(at(0.05)), number(at(0.95))),
+            format!("{} to {}", number(low), number(high)),
             format!("{:.0} %", 100.0 * share),
         ];
-        (cells, (0.01..=0.99).contains(&share))
+        (cells, (low..=high).contains(&self.observed))
     }
 }
 
@@ -47,19 +48,36 @@ fn show(checks: &[Check]) -> String {
     let rows: Vec<(Vec<String>, bool)> = checks.iter().map(Check::row).collect();
     let strange: Vec<&str> =
         checks.iter().zip(&rows).filter(|(_, row)| !row.1).map(|(check, _)| check.name).collect();
-    let sentence = match strange.is_empty() {
-        true => {
-            "Data drawn from the fitted model look like the data in all these figures.".to_owned()
-        }
-        false => format!(
-            "Data drawn from the fitted model differ from the data in: {}. Take the model with caution there.",
-            strange.join(", ")
-        ),
-    };
+    let sentence = sentence(&strange, checks.len());
     let heading =
         ["figure", "data", "predicted median", "90 % of predictions", "predictions below data"];
     let rows: Vec<Vec<String>> = rows.into_iter().map(|row| row.0).collect();
     format!("<p>{}</p>\n{}", escape(&sentence), table(&heading, &rows))
+}
+
+/// What it means that these of so many figures lie outside their intervals.
+fn sentence(strange: &[&str], figures: usize) -> String {
+    let found = match strange.len() {
+        0 => {
+            return format!(
+                "Data drawn from the fitted model look like the data: all {figures} figures of the data lie within 90 % of \
+                 the predictions."
+            );
+        }
+        1 => format!("1 of {figures} figures of the data lies"),
+        some => format!("{some} of {figures} figures of the data lie"),
+    };
+    let meaning = match strange.len() {
+        1 => "one alone says little unless it lies far outside",
+        _ => {
+            "several together say that the fitted model differs from the data there; take it with caution"
+        }
+    };
+    format!(
+        "{found} outside 90 % of the predictions: {}. Of data that the model describes, each would lie outside about once in \
+         10 times: {meaning}.",
+        strange.join(", ")
+    )
 }
 
 /// Checks of a Cox process: counts, and the pair correlation with its envelope.
@@ -201,8 +219,13 @@ mod tests {
     fn figures_outside_the_predictions_are_named() {
         let predicted: Vec<f64> = (0..100).map(f64::from).collect();
         let check = |observed| Check { name: "it", observed, predicted: predicted.clone() };
-        assert!(show(&[check(50.0)]).contains("look like the data"));
-        assert!(show(&[check(1000.0)]).contains("differ from the data in: it"));
+        assert!(show(&[check(50.0), check(5.0)]).contains("all 2 figures of the data lie within"));
+        // Outside the interval that is shown, from 5 to 94, however little.
+        let one = show(&[check(50.0), check(4.0)]);
+        assert!(one.contains("5 to 94") && one.contains("1 of 2 figures"), "{one}");
+        assert!(one.contains("predictions: it. ") && one.contains("says little"), "{one}");
+        let both = show(&[check(1000.0), check(4.0)]);
+        assert!(both.contains("2 of 2 figures") && both.contains("caution"), "{both}");
         assert_eq!(
             figures(&[0.0, 2.0, 4.0, 9.0], &[true, true, true, false]),
             [6.0, 1.0, 4.0, 4.0 / 3.0]

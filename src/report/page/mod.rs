@@ -5,7 +5,8 @@ mod checks;
 mod html;
 mod posterior;
 
-use super::map::MOST_SPECKS;
+use super::map::{MOST_SPECKS, area_unit, file_unit};
+use super::numbers::{counted, number};
 use super::{FieldMoments, LgcpRun, Run, Summary, draw_volatility};
 use crate::data::Table;
 use crate::error::{Error, Result};
@@ -99,11 +100,24 @@ fn maps(run: &Run, data: &LgcpRun) -> Result<String> {
     };
     let crs = data.window.crs().map_or(String::new(), |crs| format!(" Coordinates: {crs}."));
     let text = format!(
-        "{points} Intensities are expected points per unit of area and exposure; their mean over the data is {:.4e}.{crs} The \
+        "{points} Intensities are expected points per unit of area and exposure; their mean over the data is {}.{crs} The \
          same maps are in the folder maps as GeoTIFF for any geographic information system, with the 5, 50 and 95 % quantiles.",
-        data.mean_intensity
+        mean_intensity(data)
     );
     Ok(out + &format!("<p>{}</p>\n", escape(&text)))
+}
+
+/// The mean intensity of the data in the unit of the maps' legends, and in that of levels and files if it is another.
+fn mean_intensity(data: &LgcpRun) -> String {
+    let (crs, mean) = (data.window.crs(), data.mean_intensity);
+    let ((factor, unit), other) = (area_unit(crs), file_unit(crs));
+    let shown = format!("{} {unit}", number(factor * mean));
+    match unit == other {
+        true => shown,
+        false => {
+            format!("{shown}, which is {} {other}, the unit of files and levels", number(mean))
+        }
+    }
 }
 
 /// The maps to show: mean, sd, then exceedances in order.
@@ -151,8 +165,14 @@ fn sampling(run: &Run) -> String {
     let ebfmi: Vec<String> =
         sampler.ebfmi.iter().map(|e| e.map_or("-".into(), |e| format!("{e:.2}"))).collect();
     let rows = [
-        ("chains", format!("{chains} chains of {warmup} warm-up transitions and {draws} draws")),
-        ("device", format!("{device}, {} threads", run.record.threads)),
+        (
+            "chains",
+            format!(
+                "{} of {warmup} warm-up transitions and {draws} draws",
+                counted(*chains, "chain")
+            ),
+        ),
+        ("device", format!("{device}, {}", counted(run.record.threads, "thread"))),
         ("wall-clock time", format!("{:.1} s", run.record.seconds)),
         (
             "computing",

@@ -59,7 +59,8 @@ pub(crate) struct Lgcp {
     /// Hold out this share of the points, chosen by the seed, so that `sshmc compare` can score fits by predicting them
     #[arg(long, value_name = "SHARE", help_heading = "Data")]
     hold_out: Option<f64>,
-    /// Level of the intensity whose exceedance is mapped: a number, or 2x for twice the mean; may be repeated
+    /// Level of the intensity whose exceedance is mapped: a number per unit of map area and exposure, as in the GeoTIFF maps
+    /// (per square metre where coordinates are metres), or 2x for twice the mean; may be repeated
     #[arg(
         long,
         value_name = "LEVEL",
@@ -112,7 +113,12 @@ impl Lgcp {
         job.lgcp = Some(record);
         (job.axes, job.data) = (axes(&data), variables(&data));
         let quiet = self.common.quiet;
-        job.run(&mut Screen::open(quiet), quiet, |run| write_files(&data, &levels, run)).map(|_| ())
+        let (mut screen, mut remarks) = (Screen::open(quiet), String::new());
+        job.run(&mut screen, quiet, |run| {
+            remarks = write_files(&data, &levels, run)?;
+            Ok(())
+        })?;
+        screen.tell(&remarks)
     }
 
     /// The model for a device.
@@ -219,8 +225,8 @@ pub(crate) fn parse_levels(texts: &[String], mean: f64) -> sshmc::Result<Vec<Lev
     texts.iter().map(parse).collect()
 }
 
-/// Writes the data, the field and the maps.
-fn write_files(data: &LgcpData, levels: &[Level], run: &Finished<'_>) -> sshmc::Result<()> {
+/// Writes the data, the field and the maps; returns what is to be said about the levels.
+fn write_files(data: &LgcpData, levels: &[Level], run: &Finished<'_>) -> sshmc::Result<String> {
     let (counts, output) = (&data.counts, run.output);
     let grid = counts.grid();
     write_data(data, output)?;
@@ -240,7 +246,11 @@ fn write_files(data: &LgcpData, levels: &[Level], run: &Finished<'_>) -> sshmc::
             output.write_bytes(&name, &bytes)?;
         }
     }
-    Ok(())
+    let remarks = maps
+        .iter()
+        .filter_map(|map| map.remark(written.mean_intensity, written.window.crs()))
+        .map(|remark| format!("note: {remark}\n"));
+    Ok(remarks.collect())
 }
 
 /// Writes what was fitted: the counts, the window, and the points inside it if they are known.

@@ -173,7 +173,7 @@ fn a_change_of_coordinates_keeps_the_field_and_the_density() {
             let before = evaluate(&mut target, &z, &phi).0;
             let (_, u, volume_before) = dense_potential(&case, from, &z, &phi);
             let field = target.reported().to_vec();
-            target.change(to, &phi, &mut z).unwrap();
+            target.change(to, &mut phi, &mut z).unwrap();
             let after = evaluate(&mut target, &z, &phi).0;
             let (_, _, volume_after) = dense_potential(&case, to, &z, &phi);
             let mut latents = vec![f64::NAN; z.len()];

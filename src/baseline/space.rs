@@ -109,7 +109,7 @@ impl Space {
     /// Changes coordinates; the latents stay where they are.
     pub fn change(&mut self, coordinates: &Coordinates, state: &mut State) -> Result<()> {
         self.evaluate(state);
-        self.target.change(coordinates, &state.phi, &mut state.z)?;
+        self.target.change(coordinates, &mut state.phi, &mut state.z)?;
         self.evaluate(state);
         Ok(())
     }

@@ -130,7 +130,7 @@ fn rivals(world: &World) -> Vec<RivalPlan> {
         plan("hmc-gibbs", [0.3, 0.3], Some([0.3, 0.4]), |space, state, coordinates| {
             let mass = match coordinates {
                 Coordinates::Centred => MassKind::Precision(Information::NONE),
-                Coordinates::Informed { .. } => MassKind::Identity,
+                Coordinates::Informed { .. } | Coordinates::Block(_) => MassKind::Identity,
             };
             Ok(Box::new(HmcGibbs::new(space, state, mass, TRAJECTORY)?))
         }),

@@ -42,6 +42,14 @@ impl GenericChart {
         let prior = structure.factor(&crate::structure::Information::NONE)?;
         let (root, whitened, shift, pulls) = match coordinates {
             Coordinates::Centred => (None, false, None, Vec::new()),
+            Coordinates::Block(_) => {
+                return Err(crate::Error::input(
+                    "coordinates",
+                    "centred, whitened or informed ones for this structure",
+                    "block-informed ones",
+                    "only fields on a grid have these",
+                ));
+            }
             Coordinates::Informed { information, shift } => {
                 let pulls = if information.is_none() {
                     Vec::new()

@@ -17,14 +17,21 @@
 //! A [`Chart`] computes it and its gradients, in two halves around the likelihood.
 
 mod autoregression;
+mod block;
 mod generic;
+mod learn;
 mod spectral;
 mod tally;
 
 use crate::error::Result;
+use crate::model::Model;
 use crate::structure::{Information, Structure};
 use autoregression::AutoregressionChart;
+pub use block::Block;
+use block::BlockChart;
 use generic::GenericChart;
+pub use learn::BlockSizes;
+pub(crate) use learn::{Fitted, learn};
 use serde::{Deserialize, Serialize};
 use spectral::SpectralChart;
 use std::sync::Arc;
@@ -42,9 +49,25 @@ pub enum Coordinates {
         #[serde(with = "crate::shared::optional")]
         shift: Option<Arc<Vec<f64>>>,
     },
+    /// Standardised by what data say about each smooth mode of a field on a grid, for every value of its hyperparameters.
+    Block(#[serde(with = "crate::shared")] Arc<Block>),
 }
 
 impl Coordinates {
+    /// Coordinates that follow the hyperparameters of a field on a grid, learnt from a model and from values w = (log σ, log ℓ) that
+    /// are likely a posteriori, as by a pilot run. None if the model is not one of such a field, seen site by site.
+    pub fn block_informed(model: &Model, likely: &[[f64; 2]], sizes: BlockSizes) -> Option<Self> {
+        Some(Coordinates::Block(Arc::new(learn(model, likely, None, sizes)?.block)))
+    }
+
+    /// The block that hyperparameters are sampled with, if there is one.
+    pub(crate) fn block(&self) -> Option<&Arc<Block>> {
+        match self {
+            Coordinates::Block(block) => Some(block),
+            Coordinates::Centred | Coordinates::Informed { .. } => None,
+        }
+    }
+
     /// Standardised by the prior alone.
     pub fn whitened() -> Self {
         Coordinates::Informed { information: Information::NONE, shift: None }
@@ -58,6 +81,7 @@ impl Coordinates {
                 "whitened"
             }
             Coordinates::Informed { .. } => "informed",
+            Coordinates::Block(_) => "block-informed",
         }
     }
 }
@@ -102,6 +126,9 @@ pub fn chart(
         }
         (Structure::Ar1(series), Coordinates::Informed { information, shift }) => {
             Ok(Box::new(AutoregressionChart::new(series, columns, information, shift.clone())?))
+        }
+        (Structure::Spectral(spectral), Coordinates::Block(block)) => {
+            Ok(Box::new(BlockChart::new(spectral, block.clone())?))
         }
         _ => Ok(Box::new(GenericChart::new(structure, columns, coordinates)?)),
     }

@@ -120,6 +120,18 @@ impl Slopes {
         }
     }
 
+    /// Adds a row with these P and S'/S, where a is one.
+    #[inline(always)]
+    pub(super) fn add_all(&mut self, p: &[f64], slope: &[f64]) {
+        let n = p.len();
+        let slope = &slope[..n];
+        let (sigma, range) = (&mut self.sigma[..n], &mut self.range[..n]);
+        for k in 0..n {
+            sigma[k] += p[k];
+            range[k] += p[k] * slope[k];
+        }
+    }
+
     /// The two sums.
     #[inline(always)]
     pub(super) fn sums(&self) -> [f64; 2] {

@@ -254,7 +254,7 @@ impl Latents for CpuLatents {
         self.chains[chain].target.evaluations()
     }
 
-    fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &[f64]) -> Result<()> {
+    fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &mut [f64]) -> Result<()> {
         let chain = &mut self.chains[chain];
         let mut by_phi = vec![0.0; self.hyperparameters];
         if !chain.current {
@@ -264,6 +264,10 @@ impl Latents for CpuLatents {
         chain.mass = LatentMass::new(chain.target.model().structure(), &chain.kind, coordinates)?;
         chain.current = false;
         Ok(())
+    }
+
+    fn hyperparameters(&self, chain: usize, sampled: &[f64], phi: &mut [f64]) {
+        self.chains[chain].target.hyperparameters(sampled, phi);
     }
 
     fn lean(

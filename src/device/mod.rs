@@ -101,8 +101,14 @@ pub trait Latents: Send {
     /// Number of latent gradients evaluated so far for a chain.
     fn gradients(&self, chain: usize) -> u64;
 
-    /// Changes a chain's coordinates; the latents stay where they are. The point must be evaluated again.
-    fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &[f64]) -> Result<()>;
+    /// Changes a chain's coordinates; latents and hyperparameters stay where they are, and `phi` becomes the sampler's in the new
+    /// coordinates. The point must be evaluated again.
+    fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &mut [f64]) -> Result<()>;
+
+    /// Writes the model's φ of a chain at the sampler's: the same but in block coordinates.
+    fn hyperparameters(&self, _chain: usize, sampled: &[f64], phi: &mut [f64]) {
+        phi.copy_from_slice(sampled);
+    }
 
     /// Learns how a chain's latents follow its hyperparameters from a few draws (see [`crate::hamiltonian::Tilt`]); the latents stay
     /// where they are. The point must be evaluated again. False if nothing was learnt, as on a device that does not offer it.

@@ -47,6 +47,14 @@ impl LatentMass {
             {
                 None
             }
+            (MassKind::Precision(_), Coordinates::Block(_)) => {
+                return Err(crate::Error::input(
+                    "mass",
+                    "the identity in block-informed coordinates",
+                    "the prior's precision",
+                    "choose the identity mass, or other coordinates",
+                ));
+            }
             (MassKind::Precision(k), Coordinates::Informed { information, .. }) => {
                 Some((structure.factor(k)?, Some(structure.factor(information)?)))
             }

@@ -12,6 +12,8 @@ pub struct Target {
     columns: Vec<Vec<f64>>,
     chart: Box<dyn Chart>,
     coordinates: Coordinates,
+    /// The model's φ where the sampler's differs from it.
+    phi: Vec<f64>,
     w: Vec<f64>,
     dw: Vec<f64>,
     c: Vec<f64>,
@@ -35,6 +37,7 @@ impl Target {
         Ok(Self {
             chart,
             coordinates: coordinates.clone(),
+            phi: vec![0.0; m],
             w: vec![0.0; m],
             dw: vec![0.0; m],
             c: vec![0.0; columns.len()],
@@ -75,7 +78,7 @@ impl Target {
         by_phi: &mut [f64],
     ) -> f64 {
         self.evaluations += 1;
-        self.move_to(phi);
+        let volume = self.move_to(phi);
         let p = self.by_w.len();
         let z = match &self.tilt {
             None => z,
@@ -99,18 +102,40 @@ impl Target {
             };
             *by_c += direct;
         }
-        let density = chain_rule(model, phi, &self.dw, &self.by_w, &self.by_c, by_phi);
+        let density = chain_rule(model, &self.phi, &self.dw, &self.by_w, &self.by_c, by_phi);
+        if let Some(block) = self.coordinates.block() {
+            block.pull_back(model.hyperparameters(), phi, &self.phi, by_phi);
+        }
         if let Some(tilt) = &self.tilt {
             tilt.pull_back(by_z, by_phi);
         }
-        misfit + prior - density
+        misfit + prior - density - volume
     }
 
-    /// Working values and mean coefficients at φ.
-    fn move_to(&mut self, phi: &[f64]) {
-        self.model.hyperparameters().working(phi, &mut self.w, &mut self.dw);
+    /// Working values and mean coefficients at the sampler's φ; returns the log determinant of the map to the model's φ.
+    fn move_to(&mut self, phi: &[f64]) -> f64 {
+        let all = self.model.hyperparameters();
+        let volume = match self.coordinates.block() {
+            Some(block) => block.hyperparameters(all, phi, &mut self.phi),
+            None => {
+                self.phi.copy_from_slice(phi);
+                0.0
+            }
+        };
+        all.working(&self.phi, &mut self.w, &mut self.dw);
         for (c, term) in self.c.iter_mut().zip(self.model.mean()) {
             *c = term.scale * self.w[term.hyperparameter];
+        }
+        volume
+    }
+
+    /// The model's φ at the sampler's.
+    pub fn hyperparameters(&self, sampled: &[f64], phi: &mut [f64]) {
+        match self.coordinates.block() {
+            Some(block) => {
+                block.hyperparameters(self.model.hyperparameters(), sampled, phi);
+            }
+            None => phi.copy_from_slice(sampled),
         }
     }
 
@@ -146,9 +171,14 @@ impl Target {
         self.chart.latents(&z, &self.field, u);
     }
 
-    /// Changes coordinates and moves `z` so that the latents stay what they are. Needs the last evaluation at (z, φ). A tilt is
-    /// forgotten.
-    pub fn change(&mut self, coordinates: &Coordinates, phi: &[f64], z: &mut [f64]) -> Result<()> {
+    /// Changes coordinates and moves `z` and the sampler's `phi` so that latents and hyperparameters stay what they are. Needs the
+    /// last evaluation at (z, φ). A tilt is forgotten.
+    pub fn change(
+        &mut self,
+        coordinates: &Coordinates,
+        phi: &mut [f64],
+        z: &mut [f64],
+    ) -> Result<()> {
         let mut next = chart(self.model.structure(), &self.columns, coordinates)?;
         let mut u = vec![0.0; z.len()];
         self.latents(z, &mut u);
@@ -157,6 +187,10 @@ impl Target {
             return Err(crate::Error::Numeric(
                 "the coordinates cannot be changed here: the prior covariance is not positive definite".into(),
             ));
+        }
+        match coordinates.block() {
+            Some(block) => block.sampled(self.model.hyperparameters(), &self.phi, phi),
+            None => phi.copy_from_slice(&self.phi),
         }
         self.chart = next;
         self.coordinates = coordinates.clone();

@@ -31,6 +31,8 @@ pub(super) struct Batch<'a> {
     kept: Instant,
     info: Vec<Info>,
     values: Vec<f64>,
+    /// The model's φ of one chain.
+    phi: Vec<f64>,
 }
 
 /// Counts seconds of the present stage, over interruptions too.
@@ -72,6 +74,7 @@ impl<'a> Batch<'a> {
             settings: first.plan.settings,
             info: vec![Info::default(); count],
             values: vec![0.0; kernel.system.phi.len()],
+            phi: vec![0.0; kernel.system.phi.len() / count.max(1)],
             kernel,
             adapters: lanes(members).enumerate().map(adapter).collect(),
             auditors: auditors.collect(),
@@ -219,8 +222,10 @@ impl<'a> Batch<'a> {
     fn tell(&mut self, stage: Stage) {
         let m = self.values.len() / self.info.len();
         let each = self.kernel.system.phi.chunks_exact(m).zip(self.values.chunks_exact_mut(m));
-        for (((member, id), info), (phi, values)) in lanes(self.members).zip(&self.info).zip(each) {
-            member.plan.model.hyperparameters().write_values(phi, values);
+        let all = lanes(self.members).zip(&self.info).zip(each).enumerate();
+        for (b, (((member, id), info), (sampled, values))) in all {
+            self.kernel.system.latents.hyperparameters(b, sampled, &mut self.phi);
+            member.plan.model.hyperparameters().write_values(&self.phi, values);
             member.progress.transition(id, stage, info, values);
         }
     }

@@ -40,8 +40,10 @@ pub(super) fn lanes<'a>(members: &'a [Member<'a>]) -> impl Iterator<Item = (&'a 
 pub(super) fn begin(members: &[Member<'_>]) -> Result<Kernel> {
     let (mut starts, mut metrics, mut phi) = (Vec::new(), Vec::new(), Vec::new());
     for (Member { plan, .. }, id) in lanes(members) {
-        let start = start(plan.model, &plan.coordinates, plan.settings.seed, id)?;
-        metrics.push(HyperMetric::diagonal(&start.phi, &vec![0.2; start.phi.len()]));
+        let known = plan.found.map(|found| &found.metric);
+        let start = start(plan.model, &plan.coordinates, known, plan.settings.seed, id)?;
+        let guess = || HyperMetric::diagonal(&start.phi, &vec![0.2; start.phi.len()]);
+        metrics.push(known.cloned().unwrap_or_else(guess));
         phi.extend(start.phi);
         starts.push(start.z);
     }

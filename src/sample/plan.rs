@@ -1,6 +1,7 @@
 //! Decides what all chains of a model share: coordinates, mass, integrator, tuning to start from, and what is recorded.
 
 use super::information::{Share, information};
+use super::pilot::{Found, Prepared};
 use super::settings::{CoordinateChoice, MassChoice, Settings};
 use super::transition::Tuning;
 use super::warmup::Goals;
@@ -23,13 +24,19 @@ pub(super) struct Plan<'a> {
     pub(super) tuning: Tuning,
     /// Share of the information that coordinates learn; none if they are fixed.
     learn: Option<Share>,
+    /// What a pilot run found, where the coordinates are its own.
+    pub(super) found: Option<&'a Found>,
     pub(super) field: FieldPlan,
     pub(super) name: &'static str,
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn new(model: &'a Arc<Model>, settings: &'a Settings) -> Result<Self> {
-        let (coordinates, learn) = choose_coordinates(model, settings);
+    pub(super) fn new(prepared: &'a Prepared, settings: &'a Settings) -> Result<Self> {
+        let (model, found) = (&prepared.model, prepared.found.as_ref());
+        let (coordinates, learn) = match found {
+            Some(found) => (found.coordinates.clone(), None),
+            None => choose_coordinates(model, settings),
+        };
         let mass = choose_mass(model, settings, &coordinates);
         let constant = LatentMass::new(model.structure(), &mass, &coordinates)?.is_identity();
         let centred = coordinates == Coordinates::Centred;
@@ -44,11 +51,12 @@ impl<'a> Plan<'a> {
                 "choose the identity mass or ABLA",
             ));
         }
-        let grid = is_grid(model);
+        let grid = is_grid(model) && found.is_none();
+        let path = if found.is_some() { BLOCK_PATH } else { PATH };
         let tuning = Tuning {
-            step: 0.1,
+            step: found.map_or(0.1, |found| found.step),
             ratio: settings.hyper_speed.unwrap_or(if grid { GRID_SPEED } else { 1.0 }),
-            path: settings.path.unwrap_or(if grid { GRID_PATH } else { PATH }),
+            path: settings.path.unwrap_or(if grid { GRID_PATH } else { path }),
             jitter: settings.jitter,
             careful: 0.0,
             most_steps: settings.most_steps,
@@ -56,7 +64,7 @@ impl<'a> Plan<'a> {
         };
         let field = field_plan(model, settings);
         let name = if learn.is_some() { "informed" } else { coordinates.name() };
-        Ok(Self { model, settings, coordinates, mass, integrator, tuning, learn, field, name })
+        Ok(Self { model, settings, coordinates, mass, integrator, tuning, learn, found, field, name })
     }
 
     /// What warm-up is to reach.
@@ -67,7 +75,8 @@ impl<'a> Plan<'a> {
             acceptance: self.settings.acceptance,
             blocks: matches!(self.integrator, Integrator::Abla { .. }),
             share: self.learn,
-            tilt: self.settings.tilt,
+            metric: self.found.is_none(),
+            tilt: self.settings.tilt && self.found.is_none(),
         }
     }
 }
@@ -77,6 +86,8 @@ impl<'a> Plan<'a> {
 const PATH: f64 = 2.0;
 /// The same for fields on a grid, whose data-rich cells turn faster than the rest.
 const GRID_PATH: f64 = 1.6;
+/// The same in block coordinates.
+const BLOCK_PATH: f64 = 2.0;
 /// On a grid the hyperparameters are tied to many latents and profit from moving faster than those.
 const GRID_SPEED: f64 = 1.5;
 
@@ -129,6 +140,13 @@ fn is_grid(model: &Model) -> bool {
     matches!(model.structure(), Structure::Spectral(_))
 }
 
+/// Whether a run of a field on a grid is to be in block coordinates.
+pub(super) fn takes_block(settings: &Settings) -> bool {
+    let chosen = matches!(settings.coordinates, CoordinateChoice::Auto | CoordinateChoice::Block);
+    let unit = matches!(settings.mass, MassChoice::Auto | MassChoice::Identity);
+    chosen && unit && !settings.device.is_gpu() && settings.information_share.is_none()
+}
+
 /// The coordinates to start in, and the share of information to learn if they are to be learnt.
 pub(super) fn choose_coordinates(
     model: &Model,
@@ -138,7 +156,7 @@ pub(super) fn choose_coordinates(
     match settings.coordinates {
         CoordinateChoice::Centred => (Coordinates::Centred, None),
         CoordinateChoice::Whitened => (Coordinates::whitened(), None),
-        CoordinateChoice::Informed | CoordinateChoice::Auto => {
+        CoordinateChoice::Informed | CoordinateChoice::Block | CoordinateChoice::Auto => {
             let information = information(model, &model.start_predictor(), &model.start(), share);
             let shift = model.start_mean().map(|mean| Arc::new(information.times(&mean)));
             (Coordinates::Informed { information, shift }, Some(share))
@@ -153,7 +171,9 @@ pub(super) fn choose_mass(
 ) -> MassKind {
     match (settings.mass, coordinates) {
         (MassChoice::Identity, _) => MassKind::Identity,
-        (MassChoice::Auto, Coordinates::Informed { .. }) => MassKind::Identity,
+        (MassChoice::Auto, Coordinates::Informed { .. } | Coordinates::Block(_)) => {
+            MassKind::Identity
+        }
         (MassChoice::Auto, Coordinates::Centred) | (MassChoice::Prior, _) => {
             MassKind::Precision(Information::NONE)
         }

@@ -145,7 +145,7 @@ impl<'a> Plan<'a> {
 
     /// The chain at its starting point.
     fn place(&self, id: u32) -> Result<Chain> {
-        let start = start(self.model, &self.coordinates, self.settings.seed, id)?;
+        let start = start(self.model, &self.coordinates, None, self.settings.seed, id)?;
         let mut space = Space::new(self.model, &self.coordinates)?;
         let state = space.state(start.z, start.phi);
         let rival = self.rival(&mut space, &state)?;

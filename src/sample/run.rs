@@ -4,9 +4,9 @@ use super::audit::EnergyAudit;
 use super::batch::Batch;
 use super::bundle::batches;
 use super::member::Member;
-use super::pilot::settle_torus;
+use super::pilot::{Prepared, Wanted, prepare};
 use super::place::rehearse;
-use super::plan::{Plan, may_shrink};
+use super::plan::{Plan, may_shrink, takes_block};
 use super::settings::{Method, Settings};
 use super::state::Keeper;
 use super::transition::Info;
@@ -93,31 +93,34 @@ pub fn run_together(parts: &[Part<'_>], settings: &Settings) -> Result<Vec<Fit>>
         let run = |part: &Part<'_>| super::rivals::run(part.model, settings, part.progress);
         return parts.iter().map(run).collect();
     }
-    let settled = parts.iter().map(|part| settled(part, settings)).collect::<Result<Vec<_>>>()?;
+    let prepared = prepared(parts, settings)?;
     if settings.device.is_tentative()
         && let Err(Error::Device(error)) =
-            with_batches(parts, &settled, settings, |_, batches| rehearse(batches))
+            with_batches(parts, &prepared, settings, |_, batches| rehearse(batches))
     {
         let note = format!("it ran on the CPU, because a GPU could not take it: {error}");
-        let noted =
-            |(model, cost): Settled| (Arc::new(Model::clone(&model).with_note(&note)), cost);
-        let settled: Vec<Settled> = settled.into_iter().map(noted).collect();
-        return run_settled(parts, &settled, &settings.on_cpu());
+        let settings = settings.on_cpu();
+        let noted = |one: Prepared| Prepared {
+            model: Arc::new(Model::clone(&one.model).with_note(&note)),
+            ..one
+        };
+        let prepared = self::prepared(parts, &settings)?.into_iter().map(noted);
+        return run_prepared(parts, &prepared.collect::<Vec<_>>(), &settings);
     }
-    run_settled(parts, &settled, settings)
+    run_prepared(parts, &prepared, settings)
 }
 
 /// Does something with the chains in their batches.
 fn with_batches<T>(
     parts: &[Part<'_>],
-    settled: &[Settled],
+    prepared: &[Prepared],
     settings: &Settings,
     then: impl FnOnce(&[Plan<'_>], &[Vec<Member<'_>>]) -> Result<T>,
 ) -> Result<T> {
-    let plans = settled.iter().map(|(model, _)| Plan::new(model, settings));
+    let plans = prepared.iter().map(|one| Plan::new(one, settings));
     let plans = plans.collect::<Result<Vec<_>>>()?;
     let ids: Vec<u32> = (0..settings.chains).map(|c| settings.first_chain + c).collect();
-    let models: Vec<&Model> = settled.iter().map(|(model, _)| model.as_ref()).collect();
+    let models: Vec<&Model> = prepared.iter().map(|one| one.model.as_ref()).collect();
     let batches: Vec<Vec<Member<'_>>> = batches(&models, settings)
         .into_iter()
         .map(|batch| batch.into_iter().map(|(k, own)| (k, &ids[own])))
@@ -126,14 +129,18 @@ fn with_batches<T>(
     then(&plans, &batches)
 }
 
-/// Runs models in the tori they are sampled in.
-fn run_settled(parts: &[Part<'_>], settled: &[Settled], settings: &Settings) -> Result<Vec<Fit>> {
-    let mut fits = with_batches(parts, settled, settings, |plans, batches| {
+/// Runs models in the tori and coordinates they are sampled in.
+fn run_prepared(
+    parts: &[Part<'_>],
+    prepared: &[Prepared],
+    settings: &Settings,
+) -> Result<Vec<Fit>> {
+    let mut fits = with_batches(parts, prepared, settings, |plans, batches| {
         run_batches(plans, batches, settings)
     })?;
-    for (fit, (_, pilot)) in fits.iter_mut().zip(settled) {
+    for (fit, one) in fits.iter_mut().zip(prepared) {
         if let Some(first) = fit.chains.first_mut() {
-            first.warmup_gradients += pilot;
+            first.warmup_gradients += one.cost;
         }
     }
     Ok(fits)
@@ -160,15 +167,16 @@ fn run_batches(
     Ok(fits)
 }
 
-/// The model in the torus it is sampled in, and what it cost to find that.
-type Settled = (Arc<Model>, u64);
-
-fn settled(part: &Part<'_>, settings: &Settings) -> Result<Settled> {
-    if settings.small_torus && settings.learns() && may_shrink(part.model, settings) {
-        settle_torus(part.model, part.keeper)
-    } else {
-        Ok((part.model.clone(), 0))
-    }
+/// Every model in the torus and coordinates it is sampled in.
+fn prepared(parts: &[Part<'_>], settings: &Settings) -> Result<Vec<Prepared>> {
+    let each = parts.iter().map(|part| {
+        let wanted = Wanted {
+            torus: settings.small_torus && settings.learns() && may_shrink(part.model, settings),
+            coordinates: takes_block(settings),
+        };
+        pool(settings)?.install(|| prepare(part.model, part.keeper, wanted))
+    });
+    each.collect()
 }
 
 fn empty(plan: &Plan<'_>, settings: &Settings) -> Fit {

@@ -48,6 +48,8 @@ pub enum CoordinateChoice {
     Whitened,
     /// Standardised by prior and data, learnt during warm-up.
     Informed,
+    /// Standardised by what data say about each smooth mode of a field on a grid, learnt by a pilot run; informed for others.
+    Block,
 }
 
 /// Which mass the latents have.

@@ -107,12 +107,3 @@ pub trait Keeper: Sync {
 }
 
 impl Keeper for () {}
-
-/// Keeps nothing, but stops when another stops: for a run within a run.
-pub(super) struct Stops<'a>(pub(super) &'a dyn Keeper);
-
-impl Keeper for Stops<'_> {
-    fn is_stopping(&self) -> bool {
-        self.0.is_stopping()
-    }
-}

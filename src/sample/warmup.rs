@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The largest step in the latents' time: a quarter turn and little more, beyond which small errors of the metric grow.
-const LONGEST_STEP: f64 = 1.5;
+pub(super) const LONGEST_STEP: f64 = 1.5;
 
 /// Standard deviation, on the unconstrained scale, up to which a hyperparameter's posterior counts as narrow: within twice
 /// that either way a field's stiffness changes by less than a factor of about five.
@@ -51,6 +51,8 @@ pub(crate) struct Goals {
     pub(crate) blocks: bool,
     /// The share of the likelihood's information that coordinates learn; none if they are fixed.
     pub(crate) share: Option<Share>,
+    /// Whether the hyperparameters' metric is learnt; not where it is known already.
+    pub(crate) metric: bool,
     /// Whether latents learn to follow the hyperparameters.
     pub(crate) tilt: bool,
 }
@@ -221,7 +223,7 @@ impl Adapter {
             most_steps: goals.start.most_steps,
             fixed: goals.start.steps.is_some(),
             narrow: true,
-            windows: windows(goals.warmup),
+            windows: if goals.metric { windows(goals.warmup) } else { Vec::new() },
             last: goals.warmup,
             latents: averaging.clone(),
             hyperparameters: averaging,
@@ -287,7 +289,7 @@ impl Adapter {
     /// Learns from the warm-up transition `index` just made. True if the chain must be evaluated again.
     pub(crate) fn update(&mut self, index: u32, kernel: &mut Kernel, info: &Info) -> Result<bool> {
         let m = kernel.system.metrics[self.chain].len();
-        let phi = kernel.system.phi[self.chain * m..(self.chain + 1) * m].to_vec();
+        let mut phi = kernel.system.phi[self.chain * m..(self.chain + 1) * m].to_vec();
         if let Integrator::Abla { .. } = kernel.integrator {
             // Each block answers for its own energy error, but the two can also add up: neither may look better than an equal
             // share of the whole.
@@ -309,7 +311,7 @@ impl Adapter {
         if self.ends_window(index) {
             self.learn_metric(kernel);
             self.narrow = kernel.system.metrics[self.chain].scales().iter().all(|&s| s < NARROW);
-            changed = self.learn_coordinates(kernel, &phi)?;
+            changed = self.learn_coordinates(kernel, &mut phi)?;
             changed |= self.learn_tilt(kernel, &phi);
             if let Some(field) = &mut self.field {
                 field.restart();
@@ -348,29 +350,16 @@ impl Adapter {
         tuning.careful = if self.narrow { CAREFUL } else { CAREFUL_WIDE };
     }
 
-    /// The metric becomes the covariance of the window's draws, drawn a little towards a small diagonal one.
+    /// The metric becomes the covariance of the window's draws.
     fn learn_metric(&mut self, kernel: &mut Kernel) {
-        let count = self.draws.len() as f64;
-        let m = self.draws[0].len();
-        let mut mean = DVector::zeros(m);
-        for draw in &self.draws {
-            mean += DVector::from_column_slice(draw) / count;
-        }
-        let mut covariance = DMatrix::zeros(m, m);
-        for draw in &self.draws {
-            let d = DVector::from_column_slice(draw) - &mean;
-            covariance += &d * d.transpose() / (count - 1.0).max(1.0);
-        }
-        let weight = count / (count + 5.0);
-        let covariance = covariance * weight + DMatrix::identity(m, m) * (1e-3 * (1.0 - weight));
-        if let Some(metric) = HyperMetric::dense(mean.as_slice(), covariance) {
+        if let Some(metric) = metric_of(&self.draws) {
             kernel.system.metrics[self.chain] = metric;
         }
         self.draws.clear();
     }
 
     /// The coordinates become those the window's latents suggest. True if they changed.
-    fn learn_coordinates(&mut self, kernel: &mut Kernel, phi: &[f64]) -> Result<bool> {
+    fn learn_coordinates(&mut self, kernel: &mut Kernel, phi: &mut [f64]) -> Result<bool> {
         let (Some(field), Some(share)) = (&mut self.field, self.share) else { return Ok(false) };
         field.fetch(kernel, self.chain);
         let centre = kernel.system.metrics[self.chain].centre();
@@ -392,6 +381,24 @@ impl Adapter {
         kernel.system.latents.lean(self.chain, metric.centre(), &metric.scales(), draws, phi);
         true
     }
+}
+
+/// The metric of draws: their covariance, drawn a little towards a small diagonal one.
+pub(super) fn metric_of(draws: &[Vec<f64>]) -> Option<HyperMetric> {
+    let count = draws.len() as f64;
+    let m = draws.first()?.len();
+    let mut mean = DVector::zeros(m);
+    for draw in draws {
+        mean += DVector::from_column_slice(draw) / count;
+    }
+    let mut covariance = DMatrix::zeros(m, m);
+    for draw in draws {
+        let d = DVector::from_column_slice(draw) - &mean;
+        covariance += &d * d.transpose() / (count - 1.0).max(1.0);
+    }
+    let weight = count / (count + 5.0);
+    let covariance = covariance * weight + DMatrix::identity(m, m) * (1e-3 * (1.0 - weight));
+    HyperMetric::dense(mean.as_slice(), covariance)
 }
 
 /// The transitions after which windows end.

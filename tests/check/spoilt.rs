@@ -295,7 +295,7 @@ impl Latents for Spoilt {
         self.inner.as_ref().unwrap().gradients(chain)
     }
 
-    fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &[f64]) -> Result<()> {
+    fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &mut [f64]) -> Result<()> {
         self.inner().change(chain, coordinates, phi)
     }
 

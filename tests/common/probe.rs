@@ -153,7 +153,7 @@ impl Latents for Probe {
         self.target.evaluations()
     }
 
-    fn change(&mut self, _: usize, _: &Coordinates, _: &[f64]) -> Result<()> {
+    fn change(&mut self, _: usize, _: &Coordinates, _: &mut [f64]) -> Result<()> {
         Err(sshmc::Error::Numeric("the probe keeps its coordinates".into()))
     }
 

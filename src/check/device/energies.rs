@@ -70,7 +70,7 @@ impl EnergyPoint {
         let mut count =
             |eta: &f64| Poisson::new(eta.exp() / cells).map_or(0.0, |law| law.sample(&mut rng));
         let model = model(target.predictor().iter().map(&mut count).collect())?;
-        let phi = model.hyperparameters().coordinates(&working);
+        let mut phi = model.hyperparameters().coordinates(&working);
         let name = format!("{side} x {side}, kappa {kappa}");
         let mut coordinates = whitened.clone();
         if kappa != 0.0 {
@@ -79,7 +79,7 @@ impl EnergyPoint {
             coordinates = Coordinates::Informed { information, shift: Some(Arc::new(shift)) };
             let mut target = Target::new(model.clone(), &whitened)?;
             evaluate(&mut target, &z, &phi);
-            target.change(&coordinates, &phi, &mut z)?;
+            target.change(&coordinates, &mut phi, &mut z)?;
             z = rounded(&z);
         }
         Ok(Self { name, model, coordinates, z, phi })

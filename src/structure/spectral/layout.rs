@@ -69,6 +69,16 @@ impl Layout {
         }
     }
 
+    /// Which value each of some degrees of freedom has.
+    pub(crate) fn values_of(&self, places: &[u32]) -> Vec<u32> {
+        let mut all = vec![0.0; self.torus.dim()];
+        for k2 in 0..self.torus.half2() {
+            let numbers: Vec<f64> = self.row(k2).map(|value| value as f64).collect();
+            self.expand(k2, &numbers, &mut all[self.torus.row(k2)]);
+        }
+        places.iter().map(|&place| all[place as usize] as u32).collect()
+    }
+
     /// Spreads the values of row k₂ over the degrees of freedom that share them.
     #[inline(always)]
     pub(crate) fn expand(&self, k2: usize, values: &[f64], out: &mut [f64]) {

@@ -142,7 +142,7 @@ impl Latents for GpuLatents {
         self.chains[chain].gradients
     }
 
-    fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &[f64]) -> Result<()> {
+    fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &mut [f64]) -> Result<()> {
         supported(&self.chains[chain].model, coordinates, &self.mass)?;
         self.chains[chain].phi.copy_from_slice(phi);
         let (mut target, mut z, _) = self.on_host(chain)?;

@@ -93,6 +93,9 @@ fn check_coordinates(model: &Model, coordinates: &Coordinates, mass: &MassKind) 
             remedy,
         ),
         Coordinates::Centred => Ok(()),
+        Coordinates::Block(_) => {
+            refuse("block-informed coordinates", "there are no stages for them yet", remedy)
+        }
         Coordinates::Informed { information: Information::Blocks(_), .. } => {
             refuse("information in blocks", "there are stages for a single number only", CPU)
         }

@@ -1,0 +1,176 @@
+//! Narrows the directions of a band of modes along which data say most: w = z + Q((d − 1) ∘ Q'z).
+
+use super::shape::LINEAR;
+use crate::numeric::vectorised;
+use serde::{Deserialize, Serialize};
+
+/// The band: its modes, the directions Q and how d = e^(−E/2) depends on û.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Band {
+    /// The modes, as places in a vector of latents.
+    pub(crate) modes: Vec<u32>,
+    /// Number of directions.
+    pub(crate) count: usize,
+    /// Q, mode after mode.
+    directions: Vec<f32>,
+    /// |q_i|² − 1, which rounding leaves.
+    excess: Vec<f64>,
+    /// E as a linear function of û, term after term.
+    stiffness: Vec<f64>,
+}
+
+/// What the band needs to remember between the way to the latents and the way back.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BandState {
+    /// e^(−E/2).
+    narrowing: Vec<f64>,
+    /// Q'z.
+    along: Vec<f64>,
+    scaled: Vec<f64>,
+    /// The band's own entries of a vector.
+    own: Vec<f64>,
+}
+
+impl Band {
+    /// From orthonormal directions, mode after mode, and E's coefficients, term after term.
+    pub(crate) fn new(modes: Vec<u32>, directions: &[f64], stiffness: Vec<f64>) -> Self {
+        let count = stiffness.len() / LINEAR;
+        let directions: Vec<f32> = directions.iter().map(|&x| x as f32).collect();
+        let mut excess = vec![-1.0; count];
+        for row in directions.chunks_exact(count) {
+            excess.iter_mut().zip(row).for_each(|(e, &x)| *e += f64::from(x) * f64::from(x));
+        }
+        Self { modes, count, directions, excess, stiffness }
+    }
+
+    /// Room for what is remembered.
+    pub(crate) fn state(&self) -> BandState {
+        let zeros = || vec![0.0; self.count];
+        BandState {
+            narrowing: zeros(),
+            along: zeros(),
+            scaled: zeros(),
+            own: vec![0.0; self.modes.len()],
+        }
+    }
+
+    /// E_i at these terms.
+    fn stiffness(&self, terms: &[f64], i: usize) -> f64 {
+        (0..LINEAR).map(|j| terms[j] * self.stiffness[j * self.count + i]).sum()
+    }
+
+    /// out = Q'x.
+    fn onto(&self, x: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+        vectorised(
+            #[inline(always)]
+            || {
+                for (row, &x) in self.directions.chunks_exact(self.count).zip(x) {
+                    for (o, &q) in out.iter_mut().zip(row) {
+                        *o += x * f64::from(q);
+                    }
+                }
+            },
+        );
+    }
+
+    /// x += Q a.
+    fn along(&self, a: &[f64], x: &mut [f64]) {
+        const LANES: usize = 8;
+        let whole = self.count - self.count % LANES;
+        vectorised(
+            #[inline(always)]
+            || {
+                for (row, x) in self.directions.chunks_exact(self.count).zip(x) {
+                    let mut sums = [0.0; LANES];
+                    let mut first = 0;
+                    while first < whole {
+                        let (row, a) = (&row[first..first + LANES], &a[first..first + LANES]);
+                        for lane in 0..LANES {
+                            sums[lane] += f64::from(row[lane]) * a[lane];
+                        }
+                        first += LANES;
+                    }
+                    for i in whole..row.len() {
+                        sums[i - whole] += f64::from(row[i]) * a[i];
+                    }
+                    *x += sums.iter().sum::<f64>();
+                }
+            },
+        );
+    }
+
+    /// Turns z into w at the band's places, and returns −log of the map's determinant.
+    pub(crate) fn forward(&self, terms: &[f64], w: &mut [f64], state: &mut BandState) -> f64 {
+        let mut volume = 0.0;
+        for (own, &mode) in state.own.iter_mut().zip(&self.modes) {
+            *own = w[mode as usize];
+        }
+        self.onto(&state.own, &mut state.along);
+        for i in 0..self.count {
+            let e = self.stiffness(terms, i);
+            let d = (-0.5 * e).exp();
+            state.narrowing[i] = d;
+            state.scaled[i] = (d - 1.0) * state.along[i];
+            volume += 0.5 * e - (1.0 - 1.0 / d) * self.excess[i];
+        }
+        self.along(&state.scaled, &mut state.own);
+        for (&own, &mode) in state.own.iter().zip(&self.modes) {
+            w[mode as usize] = own;
+        }
+        volume
+    }
+
+    /// Turns a gradient in w into one in z at the band's places, and adds the derivatives in the terms.
+    pub(crate) fn backward(
+        &self,
+        by_terms: &mut [f64],
+        gradient: &mut [f64],
+        state: &mut BandState,
+    ) {
+        for (own, &mode) in state.own.iter_mut().zip(&self.modes) {
+            *own = gradient[mode as usize];
+        }
+        self.onto(&state.own, &mut state.scaled);
+        for i in 0..self.count {
+            let d = state.narrowing[i];
+            let by_e = 0.5 - 0.5 * d * state.scaled[i] * state.along[i] + 0.5 * self.excess[i] / d;
+            for j in 0..LINEAR {
+                by_terms[j] += by_e * self.stiffness[j * self.count + i];
+            }
+            state.scaled[i] *= d - 1.0;
+        }
+        self.along(&state.scaled, &mut state.own);
+        for (&own, &mode) in state.own.iter().zip(&self.modes) {
+            gradient[mode as usize] = own;
+        }
+    }
+
+    /// Turns w back into z at the band's places.
+    pub(crate) fn invert(&self, terms: &[f64], z: &mut [f64], state: &mut BandState) {
+        let wanted: Vec<f64> = self.modes.iter().map(|&mode| z[mode as usize]).collect();
+        let inverse: Vec<f64> =
+            (0..self.count).map(|i| (0.5 * self.stiffness(terms, i)).exp()).collect();
+        // Directions are orthonormal but for rounding: a second round takes what the first leaves.
+        let mut rest = wanted.clone();
+        let mut found = vec![0.0; wanted.len()];
+        for _ in 0..3 {
+            self.onto(&rest, &mut state.along);
+            for i in 0..self.count {
+                state.scaled[i] = (inverse[i] - 1.0) * state.along[i];
+            }
+            found.iter_mut().zip(&rest).for_each(|(f, r)| *f += r);
+            self.along(&state.scaled, &mut found);
+            self.onto(&found, &mut state.along);
+            for i in 0..self.count {
+                state.scaled[i] = (1.0 / inverse[i] - 1.0) * state.along[i];
+            }
+            rest.iter_mut().zip(&wanted).zip(&found).for_each(|((r, w), f)| *r = f - w);
+            self.along(&state.scaled, &mut rest);
+            rest.iter_mut().for_each(|r| *r = -*r);
+        }
+        for (&found, &mode) in found.iter().zip(&self.modes) {
+            z[mode as usize] = found;
+        }
+    }
+}

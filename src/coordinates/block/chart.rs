@@ -1,0 +1,386 @@
+//! Computes potentials and gradients in block coordinates, in two passes over the spectrum.
+//!
+//! With h = u/s the prior's part of U is ½|h|² + Σ_block(log s − log d) + ½ΣE. Given the spectrum of g, y = s g + h is ∂U/∂h: for modes
+//! outside the block h is what z becomes, for those in it u = s h does not depend on s. So ∂U/∂log s is h(y − h) outside the
+//! block, and 1 − h² in it.
+
+use super::band::BandState;
+use super::shape::{LINEAR, Place, QUADRATIC};
+use super::{Block, add};
+use crate::coordinates::Chart;
+use crate::coordinates::tally::Slopes;
+use crate::error::Result;
+use crate::numeric::{exp, inline, ln, vectorised};
+use crate::structure::{
+    Eigenvalues, Information, Spectral, SpectralFactor, Torus, Transform, variance,
+};
+use std::sync::Arc;
+
+/// The chart of a [`Spectral`] structure in block coordinates.
+pub(crate) struct BlockChart {
+    block: Arc<Block>,
+    factor: SpectralFactor,
+    transform: Transform,
+    /// Which value of the spectrum each mode of the block has.
+    values: Vec<u32>,
+    place: Place,
+    terms: [f64; QUADRATIC],
+    /// h = u/s.
+    h: Vec<f64>,
+    /// d ∘ z in the block, then c − c̄; and the derivatives in them.
+    scaled: Vec<f64>,
+    by_scaled: Vec<f64>,
+    /// d, and u, in the block.
+    scales: Vec<f64>,
+    u: Vec<f64>,
+    parts: Vec<[f64; LINEAR - 1]>,
+    band: Option<BandState>,
+    slopes: Slopes,
+    root: Vec<f64>,
+    product: Vec<f64>,
+    folded: Vec<f64>,
+    edges: Vec<f64>,
+}
+
+impl BlockChart {
+    pub(crate) fn new(spectral: &Spectral, block: Arc<Block>) -> Result<Self> {
+        let torus = spectral.torus();
+        let factor = spectral.factor(&Information::NONE)?;
+        let layout = factor.layout();
+        let (m, columns) = (block.size(), block.size() + block.coefficients.len());
+        let wide = || vec![0.0; 2 * torus.p1];
+        Ok(Self {
+            values: layout.values_of(&block.modes),
+            transform: Transform::new(torus),
+            place: Place::default(),
+            terms: [0.0; QUADRATIC],
+            h: vec![0.0; torus.dim()],
+            scaled: vec![0.0; columns],
+            by_scaled: vec![0.0; columns],
+            scales: vec![0.0; m],
+            u: vec![0.0; m],
+            parts: vec![[0.0; LINEAR - 1]; m],
+            band: block.band.as_ref().map(|band| band.state()),
+            slopes: Slopes::new(layout.width()),
+            root: wide(),
+            product: wide(),
+            folded: vec![0.0; layout.width()],
+            edges: vec![0.0; torus.p1],
+            factor,
+            block,
+        })
+    }
+
+    fn torus(&self) -> Torus {
+        self.factor.torus()
+    }
+
+    /// Moves the spectrum and û to w; false outside the model.
+    fn set(&mut self, w: &[f64]) -> bool {
+        let table = self.factor.table().clone();
+        let Some(at) = table.at(self.factor.log_range(w)) else { return false };
+        let variance = variance(w);
+        let positive = variance.is_finite() && self.set_rows(&at, variance);
+        self.place = self.block.shape.place(w);
+        self.terms = self.place.terms();
+        positive && self.terms.iter().all(|t| t.is_finite())
+    }
+
+    fn set_rows(&mut self, at: &Eigenvalues<'_>, variance: f64) -> bool {
+        let rows = self.torus().half2();
+        vectorised(
+            #[inline(always)]
+            || {
+                let mut positive = true;
+                for k2 in 0..rows {
+                    positive &= self.factor.set_row(at, variance, k2);
+                }
+                positive
+            },
+        )
+    }
+
+    /// Sum over the terms of coefficients that come term after term, for entry i of m.
+    fn set_scales(&mut self) -> f64 {
+        let (m, terms) = (self.scales.len(), self.terms);
+        let coefficients = &self.block.log_scales;
+        let scales = &mut self.scales;
+        vectorised(
+            #[inline(always)]
+            || {
+                combine(&terms, coefficients, scales);
+                let total = inline::sum(scales);
+                for scale in scales.iter_mut().take(m) {
+                    *scale = exp(*scale);
+                }
+                total
+            },
+        )
+    }
+
+    /// The block: d ∘ z and c − c̄ into u, and u/s into `h`. Returns Σ(log s − log d).
+    fn forward_block(&mut self, c: &[f64], z: &[f64]) -> f64 {
+        let volume = self.set_scales();
+        let m = self.scales.len();
+        for (i, &mode) in self.block.modes.iter().enumerate() {
+            self.scaled[i] = self.scales[i] * z[mode as usize];
+        }
+        for (k, c) in c.iter().enumerate() {
+            self.scaled[m + k] = c - self.block.coefficients.mean(k, &self.terms);
+        }
+        self.block.triangle.apply(&self.terms, &self.scaled, &mut self.u, &mut self.parts);
+        combine_onto(&self.terms, &self.block.means, &mut self.u);
+        let (mut product, mut logs) = (1.0f64, 0.0);
+        for (i, &mode) in self.block.modes.iter().enumerate() {
+            let s = self.factor.root[self.values[i] as usize];
+            self.h[mode as usize] = self.u[i] / s;
+            product *= s;
+            if !(1e-100..1e100).contains(&product) || i + 1 == m {
+                logs += ln(product);
+                product = 1.0;
+            }
+        }
+        logs - volume
+    }
+
+    /// Adds v(û) to row k₂ of h, scales it into the spectrum and returns Σ h².
+    #[inline(always)]
+    fn forward_row(&mut self, k2: usize) -> f64 {
+        let torus = self.torus();
+        let edge = torus.is_edge(k2);
+        let range = torus.row(k2);
+        let n = range.len();
+        let root = &mut self.root[..n];
+        self.factor.write_roots(k2, root);
+        let (norm, x) = match edge {
+            true => (1.0, &mut self.product[..n]),
+            false => (self.transform.spectrum_norm(), self.transform.parts(k2)),
+        };
+        let h = &mut self.h[range.clone()];
+        let [v0, v1, v2] = &self.block.drift;
+        let (v0, v1, v2) = (&v0[range.clone()], &v1[range.clone()], &v2[range]);
+        let [_, t1, t2, ..] = self.terms;
+        let (x, root) = (&mut x[..n], &root[..n]);
+        for i in 0..n {
+            h[i] += f64::from(v0[i]) + (t1 * f64::from(v1[i]) + t2 * f64::from(v2[i]));
+            x[i] = norm * (root[i] * h[i]);
+        }
+        let total = inline::squared_norm(h);
+        if edge {
+            self.transform.load_row(k2, &self.product[..n]);
+        }
+        total
+    }
+
+    /// Writes y = s g + h of row k₂ into `by_z`, and adds to Σ h(y − h), to the same times S'/S and to the sums of v y.
+    #[inline(always)]
+    fn backward_row(&mut self, k2: usize, by_z: &mut [f64], by_terms: &mut [f64; QUADRATIC]) {
+        let torus = self.torus();
+        let edge = torus.is_edge(k2);
+        let range = torus.row(k2);
+        let n = range.len();
+        self.factor.write_roots(k2, &mut self.root[..n]);
+        let (norm, g) = match edge {
+            true => {
+                self.transform.store_row(k2, &mut self.edges);
+                (1.0, &self.edges[..])
+            }
+            false => (self.transform.analysis_norm(), &*self.transform.parts(k2)),
+        };
+        let (g, root, h) = (&g[..n], &self.root[..n], &self.h[range.clone()]);
+        let (y, product) = (&mut by_z[range.clone()], &mut self.product[..n]);
+        let [_, v1, v2] = &self.block.drift;
+        let (v1, v2) = (&v1[range.clone()], &v2[range]);
+        let mut sums = [[0.0; 4]; 2];
+        for i in 0..n {
+            let pull = root[i] * (norm * g[i]);
+            product[i] = h[i] * pull;
+            y[i] = pull + h[i];
+        }
+        let whole = n - n % 4;
+        let mut first = 0;
+        while first < whole {
+            let own = first..first + 4;
+            let (y, v1, v2) = (&y[own.clone()], &v1[own.clone()], &v2[own]);
+            for lane in 0..4 {
+                sums[0][lane] += f64::from(v1[lane]) * y[lane];
+                sums[1][lane] += f64::from(v2[lane]) * y[lane];
+            }
+            first += 4;
+        }
+        for i in whole..n {
+            sums[0][i - whole] += f64::from(v1[i]) * y[i];
+            sums[1][i - whole] += f64::from(v2[i]) * y[i];
+        }
+        by_terms[1] += sums[0].iter().sum::<f64>();
+        by_terms[2] += sums[1].iter().sum::<f64>();
+        let layout = self.factor.layout();
+        layout.fold(k2, product, &mut self.folded);
+        self.slopes.add_all(&self.folded, &self.factor.slope[layout.row(k2)]);
+    }
+
+    /// The block on the way back: `by_z` holds y there and gets ∂U/∂z. Returns what ∂U/∂log s of its modes lacks, and the same
+    /// times S'/S.
+    fn backward_block(
+        &mut self,
+        by_z: &mut [f64],
+        by_c: &mut [f64],
+        by_terms: &mut [f64; QUADRATIC],
+    ) -> [f64; 2] {
+        let m = self.scales.len();
+        let mut missing = [0.0; 2];
+        for (i, &mode) in self.block.modes.iter().enumerate() {
+            let (value, mode) = (self.values[i] as usize, mode as usize);
+            let (y, h) = (by_z[mode], self.h[mode]);
+            let lack = 1.0 - h * y;
+            missing[0] += lack;
+            missing[1] += lack * self.factor.slope[value];
+            // ∂U/∂u.
+            self.u[i] = y / self.factor.root[value];
+        }
+        let block = &self.block;
+        block.triangle.apply_transposed(&self.terms, &self.u, &mut self.by_scaled);
+        for (parts, by_u) in self.parts.iter().zip(&self.u) {
+            by_terms[1] += parts[0] * by_u;
+            by_terms[2] += parts[1] * by_u;
+        }
+        combine_back(&block.means, &self.u, by_terms);
+        for (k, by_c) in by_c.iter_mut().enumerate() {
+            *by_c = self.by_scaled[m + k];
+            add(-*by_c, &block.coefficients.means[k], by_terms);
+        }
+        for (i, &mode) in block.modes.iter().enumerate() {
+            let by_scaled = self.by_scaled[i];
+            by_z[mode as usize] = self.scales[i] * by_scaled;
+            self.by_scaled[i] = self.scaled[i] * by_scaled - 1.0;
+        }
+        combine_back(&block.log_scales, &self.by_scaled[..m], by_terms);
+        missing
+    }
+}
+
+/// out_i = Σ_j terms_j c_{j,i}, the coefficients coming term after term.
+#[inline(always)]
+fn combine(terms: &[f64; QUADRATIC], coefficients: &[f64], out: &mut [f64]) {
+    out.fill(0.0);
+    for (term, line) in terms.iter().zip(coefficients.chunks_exact(out.len().max(1))) {
+        inline::axpy(*term, line, out);
+    }
+}
+
+/// The same, added.
+fn combine_onto(terms: &[f64; QUADRATIC], coefficients: &[f64], out: &mut [f64]) {
+    for (term, line) in terms.iter().zip(coefficients.chunks_exact(out.len().max(1))) {
+        crate::numeric::axpy(*term, line, out);
+    }
+}
+
+/// Adds Σ_i c_{j,i} x_i to the derivative in each term.
+fn combine_back(coefficients: &[f64], x: &[f64], by_terms: &mut [f64; QUADRATIC]) {
+    for (by, line) in by_terms.iter_mut().zip(coefficients.chunks_exact(x.len().max(1))) {
+        *by += crate::numeric::dot(line, x);
+    }
+}
+
+impl Chart for BlockChart {
+    fn forward(&mut self, w: &[f64], c: &[f64], z: &[f64], sites: &mut [f64]) -> f64 {
+        if !self.set(w) {
+            return f64::INFINITY;
+        }
+        self.h.copy_from_slice(z);
+        let mut volume = match (&self.block.band, &mut self.band) {
+            (Some(band), Some(state)) => band.forward(&self.terms, &mut self.h, state),
+            _ => 0.0,
+        };
+        volume += self.forward_block(c, z);
+        let mut squares = 0.0;
+        for k2 in 0..self.torus().half2() {
+            squares += vectorised(
+                #[inline(always)]
+                || self.forward_row(k2),
+            );
+        }
+        self.transform.synthesise(sites);
+        0.5 * squares + volume
+    }
+
+    fn backward(
+        &mut self,
+        _z: &[f64],
+        _sites: &[f64],
+        g: &[f64],
+        by_z: &mut [f64],
+        by_w: &mut [f64],
+        by_c: &mut [f64],
+    ) {
+        self.transform.analyse(g);
+        self.slopes.clear();
+        let mut by_terms = [0.0; QUADRATIC];
+        for k2 in 0..self.torus().half2() {
+            vectorised(
+                #[inline(always)]
+                || self.backward_row(k2, by_z, &mut by_terms),
+            );
+        }
+        let missing = self.backward_block(by_z, by_c, &mut by_terms);
+        let block = self.block.clone();
+        if let (Some(band), Some(state)) = (&block.band, &mut self.band) {
+            band.backward(&mut by_terms, by_z, state);
+        }
+        let [by_sigma, by_range] = self.slopes.sums();
+        by_w[0] = by_sigma + missing[0];
+        by_w[1] = 0.5 * (by_range + missing[1]);
+        self.place.pull_back(&by_terms, by_w);
+    }
+
+    fn invert(&mut self, w: &[f64], c: &[f64], u: &[f64], z: &mut [f64]) -> bool {
+        if !self.set(w) {
+            return false;
+        }
+        // h, then z outside the block.
+        for k2 in 0..self.torus().half2() {
+            let range = self.torus().row(k2);
+            let root = &mut self.root[..range.len()];
+            self.factor.write_roots(k2, root);
+            for (i, s) in range.zip(&*root) {
+                let drift = self.block.drift.iter().zip(&self.terms);
+                z[i] = u[i] / s - drift.map(|(v, t)| f64::from(v[i]) * t).sum::<f64>();
+            }
+        }
+        let block = self.block.clone();
+        if let (Some(band), Some(state)) = (&block.band, &mut self.band) {
+            band.invert(&self.terms, z, state);
+        }
+        self.set_scales();
+        let m = self.scales.len();
+        let mut centred: Vec<f64> = block.modes.iter().map(|&mode| u[mode as usize]).collect();
+        let minus: [f64; QUADRATIC] = self.terms.map(|t| -t);
+        combine_onto(&minus, &block.means, &mut centred);
+        for (k, c) in c.iter().enumerate() {
+            self.scaled[m + k] = c - block.coefficients.mean(k, &self.terms);
+        }
+        block.triangle.solve(&self.terms, &centred, &mut self.scaled);
+        for (i, &mode) in block.modes.iter().enumerate() {
+            z[mode as usize] = self.scaled[i] / self.scales[i];
+        }
+        true
+    }
+
+    fn latents(&mut self, _z: &[f64], _sites: &[f64], u: &mut [f64]) {
+        for k2 in 0..self.torus().half2() {
+            let range = self.torus().row(k2);
+            let root = &mut self.root[..range.len()];
+            self.factor.write_roots(k2, root);
+            for (i, s) in range.zip(&*root) {
+                u[i] = s * self.h[i];
+            }
+        }
+    }
+
+    fn site_gradient(&mut self, _z: &[f64], _sites: &[f64], _by_z: &[f64], g: &mut [f64]) {
+        // The spectrum is still that of g.
+        for k2 in 0..self.torus().half2() {
+            self.transform.store_row(k2, &mut g[self.factor.torus().row(k2)]);
+        }
+    }
+}

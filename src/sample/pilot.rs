@@ -195,7 +195,7 @@ impl Scouts {
                 [w[0] + root * ASSUMED[0] * a, w[1] + root * ASSUMED[1] * b]
             })
             .to_vec();
-        let Some(learnt) = learn(&model, &assumed, None, sizes(&model)) else { return Ok(None) };
+        let Some(learnt) = learn(&model, &assumed, None, sizes()) else { return Ok(None) };
         let coordinates = Coordinates::Block(Arc::new(learnt.block));
         let draws: Vec<Vec<f64>> = assumed
             .iter()
@@ -285,7 +285,7 @@ impl Scouts {
 
     /// Learns coordinates from the draws, and takes the chains there.
     fn learn(&mut self) -> Result<()> {
-        let sizes = sizes(&self.model);
+        let sizes = sizes();
         let learnt = learn(&self.model, &self.working(), Some(&self.middle), sizes);
         let Some(learnt) = learnt else { return Ok(()) };
         self.middle = learnt.middle;
@@ -310,7 +310,7 @@ impl Scouts {
     fn move_to(&mut self, model: Arc<Model>) -> Result<()> {
         self.count();
         self.model = model;
-        let sizes = sizes(&self.model);
+        let sizes = sizes();
         if let Some(learnt) = learn(&self.model, &self.working(), None, sizes) {
             self.middle = learnt.middle;
             self.coordinates = Coordinates::Block(Arc::new(learnt.block));
@@ -353,11 +353,10 @@ impl Scout {
 }
 
 /// How much of a map is in the block.
-fn sizes(model: &Model) -> BlockSizes {
-    let text = std::env::var("BLOCK").unwrap_or("100,0,0".into());
+fn sizes() -> Option<BlockSizes> {
+    let text = std::env::var("BLOCK").ok()?;
     let n: Vec<usize> = text.split(',').filter_map(|x| x.parse().ok()).collect();
-    let _ = model;
-    BlockSizes { block: n[0], band: n[1], directions: n[2] }
+    Some(BlockSizes { block: n[0], band: n[1], directions: n[2] })
 }
 
 /// A chain at a starting point with finite density, near where hyperparameters are thought to be.

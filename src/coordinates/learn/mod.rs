@@ -5,8 +5,10 @@
 
 mod lanczos;
 mod modes;
+mod sizes;
 mod surrogate;
 
+pub use sizes::BlockSizes;
 pub(crate) use surrogate::Fitted;
 
 use super::block::{Band, Block, LINEAR, QUADRATIC, Shape, Spline, Triangle, terms};
@@ -16,17 +18,6 @@ use crate::structure::{Spectral, Structure};
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 use surrogate::{Surrogate, scaled_information};
-
-/// How much of a field is in the block, and in the band.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct BlockSizes {
-    /// Modes of the block.
-    pub block: usize,
-    /// Modes of the band.
-    pub band: usize,
-    /// Directions of the band.
-    pub directions: usize,
-}
 
 /// Modes, ranked by their variance, over which log τ is an average.
 const LEVEL_BAND: (usize, usize) = (60, 600);
@@ -40,6 +31,8 @@ const LEAST_DEVIATION: f64 = 0.02;
 /// Where the drift is fitted, and where the block is: the middle and five places around it at this distance in û.
 const NEAR: f64 = 1.15;
 const FAR: f64 = 1.9;
+/// Modes for which the first systems are solved exactly.
+const PRECONDITIONED: usize = 100;
 /// Lanczos steps for each direction of the band.
 const STEPS_EACH: f64 = 1.6;
 
@@ -49,35 +42,35 @@ pub(crate) struct Learnt {
     pub(crate) middle: Fitted,
 }
 
-/// Learns coordinates from draws of w = (log σ, log ℓ). None if the model has no such coordinates.
+/// Learns coordinates from draws of w = (log σ, log ℓ), of sizes that are chosen unless they are given. None if the model has no such
+/// coordinates.
 pub(crate) fn learn(
     model: &Model,
     draws: &[[f64; 2]],
     from: Option<&Fitted>,
-    sizes: BlockSizes,
+    sizes: Option<BlockSizes>,
 ) -> Option<Learnt> {
     let Structure::Spectral(spectral) = model.structure() else { return None };
     let mut surrogate = Surrogate::new(model, spectral)?;
     let shape = shape(spectral, &surrogate, draws)?;
     let s = surrogate.deviations(&shape.at_place([0.0; 2]))?;
     let order = ranked(&s);
-    let modes = block_modes(&s, &order, sizes.block);
     let start = from.filter(|fit| fit.f.len() == s.len()).cloned();
     let start = start.unwrap_or_else(|| surrogate.start());
-    let middle = surrogate.fit(&s, &start, &modes, false);
+    let first = block_modes(&s, &order, sizes.map_or(PRECONDITIONED, |sizes| sizes.block));
+    let middle = surrogate.fit(&s, &start, &first, false);
+    let (sizes, given) = match sizes {
+        Some(sizes) => (sizes, true),
+        None => (sizes::choose(&mut surrogate, &s, &middle, &order), false),
+    };
+    let modes = block_modes(&s, &order, sizes.block);
     let drift = drift(&surrogate, &shape, &modes, &middle)?;
-    let band = band(&mut surrogate, &shape, &s, &middle, band_modes(&order, &modes, sizes), sizes);
-    if std::env::var("LAMBDA").is_ok() {
-        let rest: Vec<u32> = order[modes.len()..].to_vec();
-        let (l, _) = lanczos::leading(rest.len(), 3, 24, |x, out| {
-            surrogate.pull(&s, &middle.information, &rest, x, out);
-        });
-        let w = &middle.information;
-        let (wm, wx) = (w.iter().sum::<f64>() / w.len() as f64, w.iter().fold(0.0f64, |a, &b| a.max(b)));
-        let cut = s[*modes.last()? as usize].powi(2);
-        eprintln!("n {} m {} rest {:.2?} cutS*Wmean {:.2} cutS*Wmax {:.2} u sd {:?} c {:?}", s.len(), modes.len(), l, cut*wm, cut*wx, shape.root, shape.centre);
-    }
+    let own = band_modes(&order, &modes, sizes);
+    let band = band(&mut surrogate, &shape, (&s, modes.len()), &middle, own, (sizes, given));
     let parts = block_parts(&surrogate, &shape, &modes, &middle, &drift)?;
+    if std::env::var("LAMBDA").is_ok() {
+        eprintln!("n {} m {} {sizes:?} r {}", s.len(), modes.len(), band.as_ref().map_or(0, |b: &Band| b.count));
+    }
     Some(Learnt { block: assemble(model, shape, modes, parts, drift, band), middle })
 }
 
@@ -188,28 +181,32 @@ fn drift(
     Some(drift)
 }
 
-/// The directions of the band along which data say most.
+/// The directions of the band along which data say most; as many as pay, unless their number is given.
 fn band(
     surrogate: &mut Surrogate<'_>,
     shape: &Shape,
-    s: &[f64],
+    (s, block): (&[f64], usize),
     middle: &Fitted,
     modes: Vec<u32>,
-    sizes: BlockSizes,
+    (sizes, given): (BlockSizes, bool),
 ) -> Option<Band> {
-    let count = sizes.directions.min(modes.len() / 2);
+    let wanted = sizes.directions.min(modes.len() / 2);
+    if wanted == 0 {
+        return None;
+    }
+    let steps = (STEPS_EACH * wanted as f64) as usize + 10;
+    let (strength, all) = lanczos::leading(modes.len(), wanted, steps, |x, out| {
+        surrogate.pull(s, &middle.information, &modes, x, out);
+    });
+    let count = match given {
+        true => strength.len(),
+        false => sizes::worthwhile(s.len(), block, modes.len(), &strength),
+    };
     if count == 0 {
         return None;
     }
-    let steps = (STEPS_EACH * count as f64) as usize + 10;
-    let (strength, directions) = lanczos::leading(modes.len(), count, steps, |x, out| {
-        surrogate.pull(s, &middle.information, &modes, x, out);
-    });
-    let count = strength.len();
-    if std::env::var("LAMBDA").is_ok() {
-        let q: Vec<f64> = (0..count).step_by((count / 8).max(1)).map(|i| (10.0 * strength[i]).round() / 10.0).collect();
-        eprintln!("band {} of {}: {q:?}", count, modes.len());
-    }
+    let rows = all.chunks_exact(strength.len()).flat_map(|row| row[..count].iter().copied());
+    let directions: Vec<f64> = rows.collect();
     let places = places(NEAR, 0.36);
     let fitting = fitting(&places, LINEAR, 0.25)?;
     let mut stiffness = vec![0.0; LINEAR * count];

@@ -16,7 +16,8 @@ pub struct CpuLatents {
     hyperparameters: usize,
 }
 
-/// One chain's latents. What is reported is kept as it was at the current point, so a rejected proposal costs nothing.
+/// One chain's latents. What is reported is kept as it was at the current point, so a rejected proposal costs nothing. The point to
+/// come back to is not copied: the first leap away from it goes into the other pair of arrays.
 struct Chain {
     id: u32,
     seed: u64,
@@ -32,6 +33,8 @@ struct Chain {
     predictor: Vec<f64>,
     scratch: Vec<f64>,
     by_w: Vec<f64>,
+    /// Whether the current point is itself the one to come back to; what was saved is worthless then.
+    at_saved: bool,
     /// Whether the target's last evaluation was at the current z.
     current: bool,
     /// Whether what is reported has been taken from that evaluation.
@@ -88,6 +91,7 @@ impl Chain {
             predictor: vec![0.0; sites],
             scratch: vec![0.0; n],
             by_w: vec![0.0; structure.parameters()],
+            at_saved: true,
             current: false,
             reported: false,
             z,
@@ -103,8 +107,34 @@ impl Chain {
         }
     }
 
+    /// Copies the point to come back to, if the chain is still there, before something changes in place.
+    fn leave(&mut self) {
+        if std::mem::take(&mut self.at_saved) {
+            self.saved_z.copy_from_slice(&self.z);
+            self.saved_by_z.copy_from_slice(&self.by_z);
+        }
+    }
+
+    /// Exchanges the current point with the saved one.
+    fn exchange(&mut self) {
+        std::mem::swap(&mut self.z, &mut self.saved_z);
+        std::mem::swap(&mut self.by_z, &mut self.saved_by_z);
+    }
+
+    /// A kick of r by z − ∂U/∂z, then a turn of (z, r) by an angle.
+    fn turn(&mut self, kick: f64, angle: f64) {
+        let turn = Turn::new(kick, angle);
+        if std::mem::take(&mut self.at_saved) {
+            turn.into(&self.z, &mut self.r, &self.by_z, &mut self.saved_z);
+            self.exchange();
+        } else {
+            turn.in_place(&mut self.z, &mut self.r, &self.by_z);
+        }
+    }
+
     /// z ← z + ε M⁻¹ r.
     fn drift(&mut self, step: f64) {
+        self.leave();
         if self.mass.is_identity() {
             axpy(step, &self.r, &mut self.z);
         } else {
@@ -114,20 +144,49 @@ impl Chain {
     }
 }
 
-/// Turns (z, r) by an angle, after a kick of r by z − ∂U/∂z.
-fn rotate(z: &mut [f64], r: &mut [f64], by_z: &[f64], kick: f64, angle: f64) {
-    let (sin, cos) = angle.sin_cos();
-    vectorised(
-        #[inline(always)]
-        || {
-            for ((z, r), by_z) in z.iter_mut().zip(r).zip(by_z) {
-                let kicked = *r + kick * (*z - by_z);
-                let turned = cos * *z + sin * kicked;
-                *r = cos * kicked - sin * *z;
-                *z = turned;
-            }
-        },
-    );
+/// A kick of r by z − ∂U/∂z, then a turn of (z, r), in one pass.
+#[derive(Clone, Copy)]
+struct Turn {
+    kick: f64,
+    sin: f64,
+    cos: f64,
+}
+
+impl Turn {
+    fn new(kick: f64, angle: f64) -> Self {
+        let (sin, cos) = angle.sin_cos();
+        Self { kick, sin, cos }
+    }
+
+    /// Where z and r go.
+    #[inline(always)]
+    fn apply(self, z: f64, r: f64, by_z: f64) -> (f64, f64) {
+        let kicked = r + self.kick * (z - by_z);
+        (self.cos * z + self.sin * kicked, self.cos * kicked - self.sin * z)
+    }
+
+    fn in_place(self, z: &mut [f64], r: &mut [f64], by_z: &[f64]) {
+        vectorised(
+            #[inline(always)]
+            || {
+                for ((z, r), by_z) in z.iter_mut().zip(r).zip(by_z) {
+                    (*z, *r) = self.apply(*z, *r, *by_z);
+                }
+            },
+        );
+    }
+
+    /// Leaves z as it was and writes where it goes to `out`.
+    fn into(self, z: &[f64], r: &mut [f64], by_z: &[f64], out: &mut [f64]) {
+        vectorised(
+            #[inline(always)]
+            || {
+                for (((out, z), r), by_z) in out.iter_mut().zip(z).zip(r).zip(by_z) {
+                    (*out, *r) = self.apply(*z, *r, *by_z);
+                }
+            },
+        );
+    }
 }
 
 /// r ← r + ε (z − ∂U/∂z).
@@ -161,6 +220,7 @@ impl Latents for CpuLatents {
         let m = self.hyperparameters;
         for (b, (chain, phi)) in self.each(phi).enumerate() {
             let by_phi = &mut by_phi[b * m..(b + 1) * m];
+            chain.leave();
             potential[b] = chain.target.evaluate(&chain.z, phi, &mut chain.by_z, by_phi);
             chain.current = true;
             chain.reported = false;
@@ -201,10 +261,9 @@ impl Latents for CpuLatents {
 
     fn flow(&mut self, step: &[f64], flow: Flow) {
         for (chain, &step) in self.chains.iter_mut().zip(step) {
+            chain.leave();
             match flow {
-                Flow::Rotation => {
-                    rotate(&mut chain.z, &mut chain.r, &chain.by_z, 0.0, step);
-                }
+                Flow::Rotation => chain.turn(0.0, step),
                 Flow::Drift => chain.drift(step),
             }
             chain.current = false;
@@ -214,7 +273,7 @@ impl Latents for CpuLatents {
     fn leap(&mut self, kick: &[f64], step: &[f64], flow: Flow) {
         for ((chain, &kick), &step) in self.chains.iter_mut().zip(kick).zip(step) {
             match flow {
-                Flow::Rotation => rotate(&mut chain.z, &mut chain.r, &chain.by_z, kick, step),
+                Flow::Rotation => chain.turn(kick, step),
                 Flow::Drift => {
                     axpy(-kick, &chain.by_z, &mut chain.r);
                     chain.drift(step);
@@ -233,8 +292,7 @@ impl Latents for CpuLatents {
     fn save(&mut self) {
         for chain in &mut self.chains {
             chain.keep_reported();
-            chain.saved_z.copy_from_slice(&chain.z);
-            chain.saved_by_z.copy_from_slice(&chain.by_z);
+            chain.at_saved = true;
         }
     }
 
@@ -242,10 +300,9 @@ impl Latents for CpuLatents {
         for (chain, &accepted) in self.chains.iter_mut().zip(accepted) {
             if accepted {
                 chain.keep_reported();
-            } else {
-                chain.z.copy_from_slice(&chain.saved_z);
-                chain.by_z.copy_from_slice(&chain.saved_by_z);
-                chain.current = false;
+            } else if !chain.at_saved {
+                chain.exchange();
+                (chain.at_saved, chain.current) = (true, false);
             }
         }
     }

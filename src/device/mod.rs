@@ -83,7 +83,8 @@ pub trait Latents: Send {
     /// Moves z (and r) along the flow, with the mass at the φ of the last call that named one.
     fn flow(&mut self, step: &[f64], flow: Flow);
 
-    /// [`Self::kick`], then [`Self::flow`], each with steps of its own: how a step of the latents begins.
+    /// [`Self::kick`], then [`Self::flow`], each with steps of its own: how a step of the latents begins. The gradient that was there is
+    /// gone: the new point has to be evaluated before the next kick.
     fn leap(&mut self, kick: &[f64], step: &[f64], flow: Flow) {
         self.kick(kick, flow);
         self.flow(step, flow);

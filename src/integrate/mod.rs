@@ -33,9 +33,38 @@ pub enum Integrator {
 impl Integrator {
     /// Makes one step on every chain whose step sizes are not zero.
     pub fn step(self, system: &mut System, steps: &Steps) {
+        self.advance(system, steps);
+        self.land(system);
+    }
+
+    /// Makes `count` steps, each of the sizes that `choose` sets for it once the point before it is evaluated. They lead where as many
+    /// calls of [`Self::step`] do, but for rounding, and cost less.
+    pub fn travel(
+        self,
+        system: &mut System,
+        steps: &mut Steps,
+        count: u32,
+        mut choose: impl FnMut(u32, &System, &mut Steps),
+    ) {
+        for step in 0..count {
+            choose(step, system, steps);
+            self.advance(system, steps);
+        }
+        self.land(system);
+    }
+
+    /// Makes a step but for what the next one can do along with its own beginning.
+    fn advance(self, system: &mut System, steps: &Steps) {
         match self {
-            Integrator::Joint(flow) => joint::step(system, steps, flow),
+            Integrator::Joint(flow) => joint::advance(system, steps, flow),
             Integrator::Abla { flow, k1, k2 } => abla::step(system, steps, flow, k1, k2),
+        }
+    }
+
+    /// Completes the last step.
+    fn land(self, system: &mut System) {
+        if let Integrator::Joint(flow) = self {
+            system.land(flow);
         }
     }
 

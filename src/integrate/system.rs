@@ -2,14 +2,34 @@
 
 use super::HyperMetric;
 use crate::device::{Flow, Latents, Quantity};
+use crate::numeric::inline;
 
 /// Step sizes of each chain, for latents and for hyperparameters (in standardised units). Zero leaves a chain where it is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Steps {
     /// ε of the latents.
     pub latents: Vec<f64>,
     /// ε of the hyperparameters.
     pub hyperparameters: Vec<f64>,
+}
+
+impl Steps {
+    /// No step at all of so many chains.
+    pub fn zero(chains: usize) -> Self {
+        Self { latents: vec![0.0; chains], hyperparameters: vec![0.0; chains] }
+    }
+
+    /// Adds half of other steps.
+    fn add_half(&mut self, other: &Self) {
+        inline::axpy(0.5, &other.latents, &mut self.latents);
+        inline::axpy(0.5, &other.hyperparameters, &mut self.hyperparameters);
+    }
+
+    /// Sets all to zero.
+    fn clear(&mut self) {
+        self.latents.fill(0.0);
+        self.hyperparameters.fill(0.0);
+    }
 }
 
 /// Positions, momenta, potentials and gradients of a batch of chains. Momenta p of the hyperparameters are standardised,
@@ -29,6 +49,8 @@ pub struct System {
     pub by_phi: Vec<f64>,
     /// Sum over the trajectory of the energy errors made by the latent block (ABLA only).
     pub latent_error: Vec<f64>,
+    /// Kicks that a joint step has left to the one after it.
+    owed: Steps,
     marked: Vec<f64>,
     energy: Vec<f64>,
     kinetic: Vec<f64>,
@@ -66,6 +88,7 @@ impl System {
             potential: vec![f64::INFINITY; chains],
             by_phi: vec![0.0; phi.len()],
             latent_error: vec![0.0; chains],
+            owed: Steps::zero(chains),
             marked: vec![0.0; chains],
             energy: vec![0.0; chains],
             kinetic: vec![0.0; chains],
@@ -201,6 +224,28 @@ impl System {
         scale(&steps.latents, 0.5 * share, &mut self.halved);
         scale(&steps.latents, share, &mut self.scaled);
         self.latents.leap(&self.halved, &self.scaled, flow);
+    }
+
+    /// Kicks both blocks by half of their steps and what is owed from the step before, then lets them flow. The half kick at the
+    /// new point, which has to be evaluated first, is owed.
+    pub(super) fn leap(&mut self, steps: &Steps, flow: Flow) {
+        let mut kicks = std::mem::take(&mut self.owed);
+        kicks.add_half(steps);
+        self.latents.leap(&kicks.latents, &steps.latents, flow);
+        self.kick_by(&kicks.hyperparameters, flow, false);
+        self.flow_hyperparameters(steps, 1.0, flow);
+        kicks.clear();
+        kicks.add_half(steps);
+        self.owed = kicks;
+    }
+
+    /// Makes the kicks that are owed.
+    pub(super) fn land(&mut self, flow: Flow) {
+        let mut kicks = std::mem::take(&mut self.owed);
+        self.latents.kick(&kicks.latents, flow);
+        self.kick_by(&kicks.hyperparameters, flow, false);
+        kicks.clear();
+        self.owed = kicks;
     }
 
     /// Kicks p by ∂U/∂φ and, if `auxiliary`, by the gradient of the latents' kinetic energy.

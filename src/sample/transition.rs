@@ -87,7 +87,7 @@ impl Kernel {
             tuning: vec![tuning; b],
             seed,
             ids,
-            steps: Steps { latents: vec![0.0; b], hyperparameters: vec![0.0; b] },
+            steps: Steps::zero(b),
             counts: vec![0; b],
             sizes: vec![0.0; b],
             saved: Saved {
@@ -139,10 +139,15 @@ impl Kernel {
     pub(super) fn travel(&mut self, transition: u32) {
         self.plan(transition);
         let longest = self.counts.iter().copied().max().unwrap_or(0);
-        for step in 0..longest {
-            self.halt_finished(step);
-            self.integrator.step(&mut self.system, &self.steps);
-        }
+        let Self { system, integrator, tuning, steps, counts, sizes, .. } = self;
+        integrator.travel(system, steps, longest, |step, system, steps| {
+            for (b, tuning) in tuning.iter().enumerate() {
+                // Zero for chains whose trajectory is over or lost.
+                let moving = step < counts[b] && system.potential[b].is_finite();
+                steps.latents[b] = if moving { sizes[b] } else { 0.0 };
+                steps.hyperparameters[b] = steps.latents[b] * tuning.ratio;
+            }
+        });
     }
 
     /// Draws momenta and saves the point to come back to.
@@ -183,15 +188,6 @@ impl Kernel {
             if stream.uniform(1) < tuning.careful {
                 self.sizes[b] *= CAREFUL_STEP;
             }
-        }
-    }
-
-    /// Sets step sizes, zero for chains whose trajectory is over or lost.
-    fn halt_finished(&mut self, step: u32) {
-        for (b, tuning) in self.tuning.iter().enumerate() {
-            let moving = step < self.counts[b] && self.system.potential[b].is_finite();
-            self.steps.latents[b] = if moving { self.sizes[b] } else { 0.0 };
-            self.steps.hyperparameters[b] = self.steps.latents[b] * tuning.ratio;
         }
     }
 

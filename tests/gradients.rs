@@ -116,6 +116,7 @@ fn dense_potential(
     let precision = sigma.clone().try_inverse().unwrap();
     let z = DVector::from_column_slice(z);
     let (u, volume) = match coordinates {
+        Coordinates::Block(_) => unreachable!("tests/blocks.rs is about these"),
         Coordinates::Centred => (z, 0.0),
         Coordinates::Informed { information, shift } => {
             // A structure may round K to one it can factor (an AR(1)'s end entries); s is made of the K asked for.
@@ -168,7 +169,7 @@ fn a_change_of_coordinates_keeps_the_field_and_the_density() {
     for case in cases() {
         let all = case.coordinates();
         for (from, to) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
-            let (mut z, phi) = case.point(4);
+            let (mut z, mut phi) = case.point(4);
             let mut target = target(&case, from);
             let before = evaluate(&mut target, &z, &phi).0;
             let (_, u, volume_before) = dense_potential(&case, from, &z, &phi);
@@ -280,6 +281,7 @@ impl Twins {
             assert!(target.place(&phi, u, &mut z));
             let (potential, by_z, by_phi) = evaluate(&mut target, &z, &phi);
             let by_u = match coordinates {
+                Coordinates::Block(_) => unreachable!("tests/blocks.rs is about these"),
                 Coordinates::Centred => DVector::from_vec(by_z),
                 Coordinates::Informed { information, .. } => {
                     let t = root(case.model.structure(), information, &case.working(&phi));

@@ -32,6 +32,7 @@ fn dense_mass(
     let t = match coordinates {
         Coordinates::Centred => DMatrix::identity(n, n),
         Coordinates::Informed { information, .. } => root(structure, information, w),
+        Coordinates::Block(_) => unreachable!("tests/blocks.rs is about these"),
     };
     (t.transpose() * precision * t, condition(&sigma))
 }

@@ -101,10 +101,13 @@ impl KernelPlan {
         };
         let metric = metric
             .ok_or_else(|| Error::Numeric("a covariance that is not positive definite".into()))?;
-        let z = place(&mut Target::new(model.clone(), &self.coordinates)?, draw)?;
+        let mut target = Target::new(model.clone(), &self.coordinates)?;
+        let mut phi = draw.phi.clone();
+        target.sampled(&draw.phi, &mut phi);
+        let z = place(&mut target, &phi, &draw.u)?;
         let device = Device::cpu();
         let latents = device.latents(model, &self.coordinates, &self.mass, seed, vec![(0, z)])?;
-        let mut system = System::new(wrap(latents), vec![metric], draw.phi.clone());
+        let mut system = System::new(wrap(latents), vec![metric], phi);
         system.evaluate();
         Ok(system)
     }
@@ -116,7 +119,7 @@ impl KernelPlan {
             lean(world, &mut system)?;
         }
         let kernel = Kernel::new(system, self.integrator, self.tuning, seed, vec![0]);
-        Ok(Box::new(KernelWalker { kernel }))
+        Ok(Box::new(KernelWalker::new(kernel)))
     }
 }
 
@@ -138,10 +141,10 @@ fn lean(world: &World, system: &mut System) -> Result<()> {
     Err(Error::Numeric("no tilt can be learnt at a draw of the prior".into()))
 }
 
-/// z at a draw.
-fn place(target: &mut Target, draw: &Draw) -> Result<Vec<f64>> {
-    let mut z = vec![0.0; draw.u.len()];
-    match target.place(&draw.phi, &draw.u, &mut z) {
+/// z at the sampler's φ and latents u.
+fn place(target: &mut Target, phi: &[f64], u: &[f64]) -> Result<Vec<f64>> {
+    let mut z = vec![0.0; u.len()];
+    match target.place(phi, u, &mut z) {
         true => Ok(z),
         false => {
             Err(Error::Numeric("a draw of the prior has no place in these coordinates".into()))
@@ -152,6 +155,21 @@ fn place(target: &mut Target, draw: &Draw) -> Result<Vec<f64>> {
 /// Walks by the sampler proper. Its transitions are reversible.
 pub struct KernelWalker {
     kernel: Kernel,
+    /// The model's φ.
+    phi: Vec<f64>,
+}
+
+impl KernelWalker {
+    fn new(kernel: Kernel) -> Self {
+        let mut walker = Self { phi: kernel.system.phi.clone(), kernel };
+        walker.read_phi();
+        walker
+    }
+
+    fn read_phi(&mut self) {
+        let system = &self.kernel.system;
+        system.latents.hyperparameters(0, &system.phi, &mut self.phi);
+    }
 }
 
 impl Walker for KernelWalker {
@@ -159,11 +177,12 @@ impl Walker for KernelWalker {
         let mut info = [Info::default()];
         self.kernel.transition(transition, &mut info);
         self.kernel.system.latents.status()?;
+        self.read_phi();
         Ok(info[0].accepted)
     }
 
     fn phi(&self) -> &[f64] {
-        &self.kernel.system.phi
+        &self.phi
     }
 
     fn predictor(&mut self, out: &mut [f64]) {
@@ -194,7 +213,7 @@ impl RivalWalker {
         make: impl FnOnce(&mut Space, &State) -> Result<Box<dyn Rival>>,
     ) -> Result<Box<dyn Walker>> {
         let mut space = Space::new(world.model(), coordinates)?;
-        let z = place(space.target(), draw)?;
+        let z = place(space.target(), &draw.phi, &draw.u)?;
         let state = space.state(z, draw.phi.clone());
         let mut rival = make(&mut space, &state)?;
         rival.set_steps(steps);

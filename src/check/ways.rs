@@ -5,7 +5,7 @@ use super::world::World;
 use crate::baseline::{
     Hmc, HmcGibbs, Nuts, Rival, RmhmcGibbs, Scales, SoftAbs, Space, State, Trajectory,
 };
-use crate::coordinates::Coordinates;
+use crate::coordinates::{BlockSizes, Coordinates};
 use crate::device::Flow;
 use crate::error::Result;
 use crate::hamiltonian::MassKind;
@@ -57,15 +57,22 @@ pub fn kernel_plans(world: &World) -> Vec<(&'static str, KernelPlan)> {
     let prior = MassKind::Precision(Information::NONE);
     let data = MassKind::Precision(information(world, 40));
     let identity = MassKind::Identity;
-    vec![
+    let block = Coordinates::block_informed(world.model(), &LIKELY, SIZES);
+    let block = block.map(|own| ("sshmc, block-informed", plan(own, identity.clone(), false)));
+    let others = vec![
         ("sshmc, whitened, tilted", plan(whitened, identity.clone(), true)),
         ("sshmc, informed", plan(informed.clone(), identity.clone(), false)),
         ("sshmc, informed, tilted", plan(informed.clone(), identity, true)),
         ("sshmc, informed, prior mass", plan(informed, prior.clone(), false)),
         ("sshmc, centred, tilted", plan(Coordinates::Centred, prior, true)),
         ("sshmc, centred, informed mass", plan(Coordinates::Centred, data, false)),
-    ]
+    ];
+    others.into_iter().chain(block).collect()
 }
+
+/// What block-informed coordinates are learnt from, and how large they are: any are valid, and some of each kind are to be there.
+const LIKELY: [[f64; 2]; 4] = [[0.0, -1.0], [0.5, -1.6], [-0.4, -0.6], [0.3, -1.2]];
+const SIZES: BlockSizes = BlockSizes { block: 5, band: 8, directions: 2 };
 
 /// Numbers without symmetry.
 fn normals(count: usize, index: u32) -> Vec<f64> {

@@ -139,6 +139,14 @@ impl Target {
         }
     }
 
+    /// The sampler's φ at the model's.
+    pub fn sampled(&self, phi: &[f64], sampled: &mut [f64]) {
+        match self.coordinates.block() {
+            Some(block) => block.sampled(self.model.hyperparameters(), phi, sampled),
+            None => sampled.copy_from_slice(phi),
+        }
+    }
+
     /// The latents at the sites as they are reported, for the last evaluation.
     pub fn reported(&self) -> &[f64] {
         if self.model.reports_mean() { &self.eta } else { &self.field }
@@ -188,13 +196,10 @@ impl Target {
                 "the coordinates cannot be changed here: the prior covariance is not positive definite".into(),
             ));
         }
-        match coordinates.block() {
-            Some(block) => block.sampled(self.model.hyperparameters(), &self.phi, phi),
-            None => phi.copy_from_slice(&self.phi),
-        }
         self.chart = next;
         self.coordinates = coordinates.clone();
         self.tilt = None;
+        self.sampled(&self.phi, phi);
         Ok(())
     }
 

@@ -9,12 +9,13 @@
 //!   without data, which cost time. A field with a short range needs only a margin of a few ranges: the
 //!   smallest torus is taken whose correlations in the window differ from the plane's by at most 0.001 at any range that is likely.
 
+use super::plan::{BLOCK_JITTER, BLOCK_PATH};
 use super::settings::Settings;
 use super::state::Keeper;
 use super::step_size::DualAveraging;
 use super::transition::{Info, Kernel, Tuning};
 use super::warmup::{LONGEST_STEP, metric_of};
-use crate::coordinates::{BlockSizes, Coordinates, Fitted, learn};
+use crate::coordinates::{Coordinates, Fitted, learn};
 use crate::device::{Device, Flow};
 use crate::error::{Error, Result};
 use crate::hamiltonian::MassKind;
@@ -195,7 +196,7 @@ impl Scouts {
                 [w[0] + root * ASSUMED[0] * a, w[1] + root * ASSUMED[1] * b]
             })
             .to_vec();
-        let Some(learnt) = learn(&model, &assumed, None, sizes()) else { return Ok(None) };
+        let Some(learnt) = learn(&model, &assumed, None, None) else { return Ok(None) };
         let coordinates = Coordinates::Block(Arc::new(learnt.block));
         let draws: Vec<Vec<f64>> = assumed
             .iter()
@@ -285,8 +286,7 @@ impl Scouts {
 
     /// Learns coordinates from the draws, and takes the chains there.
     fn learn(&mut self) -> Result<()> {
-        let sizes = sizes();
-        let learnt = learn(&self.model, &self.working(), Some(&self.middle), sizes);
+        let learnt = learn(&self.model, &self.working(), Some(&self.middle), None);
         let Some(learnt) = learnt else { return Ok(()) };
         self.middle = learnt.middle;
         let coordinates = Coordinates::Block(Arc::new(learnt.block));
@@ -310,8 +310,7 @@ impl Scouts {
     fn move_to(&mut self, model: Arc<Model>) -> Result<()> {
         self.count();
         self.model = model;
-        let sizes = sizes();
-        if let Some(learnt) = learn(&self.model, &self.working(), None, sizes) {
+        if let Some(learnt) = learn(&self.model, &self.working(), None, None) {
             self.middle = learnt.middle;
             self.coordinates = Coordinates::Block(Arc::new(learnt.block));
         }
@@ -352,13 +351,6 @@ impl Scout {
     }
 }
 
-/// How much of a map is in the block.
-fn sizes() -> Option<BlockSizes> {
-    let text = std::env::var("BLOCK").ok()?;
-    let n: Vec<usize> = text.split(',').filter_map(|x| x.parse().ok()).collect();
-    Some(BlockSizes { block: n[0], band: n[1], directions: n[2] })
-}
-
 /// A chain at a starting point with finite density, near where hyperparameters are thought to be.
 fn kernel(
     model: &Arc<Model>,
@@ -372,8 +364,8 @@ fn kernel(
     let tuning = Tuning {
         step: 0.1,
         ratio: 1.0,
-        path: 2.0,
-        jitter: 0.3,
+        path: BLOCK_PATH,
+        jitter: BLOCK_JITTER,
         careful: 0.0,
         most_steps: 64,
         steps: None,

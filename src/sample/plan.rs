@@ -52,12 +52,12 @@ impl<'a> Plan<'a> {
             ));
         }
         let grid = is_grid(model) && found.is_none();
-        let path = if found.is_some() { std::env::var("PATHLEN").ok().and_then(|x| x.parse().ok()).unwrap_or(BLOCK_PATH) } else { PATH };
+        let (path, jitter) = if found.is_some() { (BLOCK_PATH, BLOCK_JITTER) } else { (PATH, JITTER) };
         let tuning = Tuning {
             step: found.map_or(0.1, |found| found.step),
             ratio: settings.hyper_speed.unwrap_or(if grid { GRID_SPEED } else { 1.0 }),
             path: settings.path.unwrap_or(if grid { GRID_PATH } else { path }),
-            jitter: found.map_or(settings.jitter, |_| std::env::var("JIT").ok().and_then(|x| x.parse().ok()).unwrap_or(0.5)),
+            jitter: settings.jitter.unwrap_or(jitter),
             careful: 0.0,
             most_steps: settings.most_steps,
             steps: settings.steps,
@@ -87,7 +87,12 @@ const PATH: f64 = 2.0;
 /// The same for fields on a grid, whose data-rich cells turn faster than the rest.
 const GRID_PATH: f64 = 1.6;
 /// The same in block coordinates.
-const BLOCK_PATH: f64 = 2.2;
+pub(super) const BLOCK_PATH: f64 = 2.2;
+/// Lengths vary by this share either way.
+pub(super) const JITTER: f64 = 0.3;
+/// The same in block coordinates. What block and band leave turns faster than the rest, and where it turned by just a whole turn in
+/// every trajectory it would hardly move: with half the length either way no speed does.
+pub(super) const BLOCK_JITTER: f64 = 0.5;
 /// On a grid the hyperparameters are tied to many latents and profit from moving faster than those.
 const GRID_SPEED: f64 = 1.5;
 

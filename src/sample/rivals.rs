@@ -4,7 +4,7 @@
 //! looks for the typical set, scales are learnt from its draws as in Stan, and informed coordinates from its latents.
 
 use super::information::Share;
-use super::plan::{choose_coordinates, choose_mass, field_plan};
+use super::plan::{JITTER, choose_coordinates, choose_mass, field_plan};
 use super::run::{Fit, Progress, Stage, pool, record};
 use super::settings::{CoordinateChoice, MassChoice, Method, Settings};
 use super::start::start;
@@ -158,7 +158,7 @@ impl<'a> Plan<'a> {
             steps: settings.steps,
             hyper_steps: settings.hyper_steps.unwrap_or(HYPER_STEPS),
             path: settings.path.unwrap_or(PATH),
-            jitter: settings.jitter,
+            jitter: settings.jitter.unwrap_or(JITTER),
             most_steps: settings.most_steps,
         };
         let only = |allowed: &[MassChoice], expected: &str| match allowed.contains(&settings.mass) {

@@ -99,8 +99,8 @@ pub struct Settings {
     pub path: Option<f64>,
     /// How fast standardised hyperparameters move compared with standardised latents; none: chosen.
     pub hyper_speed: Option<f64>,
-    /// Trajectory lengths vary by this share either way; where the number of steps is fixed, their size by up to it.
-    pub jitter: f64,
+    /// Trajectory lengths vary by this share either way; where the number of steps is fixed, their size by up to it. None: chosen.
+    pub jitter: Option<f64>,
     /// Acceptance probability the step size is tuned to.
     pub acceptance: f64,
     /// Whether the latents learn to follow the hyperparameters.
@@ -140,7 +140,7 @@ impl Default for Settings {
             hyper_steps: None,
             path: None,
             hyper_speed: None,
-            jitter: 0.3,
+            jitter: None,
             acceptance: 0.8,
             tilt: true,
             most_steps: 1000,
@@ -187,7 +187,7 @@ impl Settings {
             ))
         };
         inside("acceptance", self.acceptance, 0.0, 1.0)?;
-        inside("jitter", self.jitter, -1e-9, 1.0)?;
+        inside("jitter", self.jitter.unwrap_or(0.0), -1e-9, 1.0)?;
         if let Some(path) = self.path {
             inside("path", path, 0.0, 1e6)?;
         }

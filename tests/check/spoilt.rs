@@ -299,6 +299,10 @@ impl Latents for Spoilt {
         self.inner().change(chain, coordinates, phi)
     }
 
+    fn hyperparameters(&self, chain: usize, sampled: &[f64], phi: &mut [f64]) {
+        self.inner.as_ref().unwrap().hyperparameters(chain, sampled, phi);
+    }
+
     fn field(&mut self, chain: usize, out: &mut [f64]) {
         self.inner().field(chain, out);
     }

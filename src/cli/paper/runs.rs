@@ -272,14 +272,14 @@ fn hmc(settings: &mut Settings, steps: u32) {
     by(settings, Method::Hmc);
     settings.mass = MassChoice::Identity;
     settings.steps = Some(steps);
-    settings.jitter = JITTER;
+    settings.jitter = Some(JITTER);
 }
 
 fn rmhmc(settings: &mut Settings, steps: u32, hyper_steps: u32) {
     by(settings, Method::RmhmcGibbs);
     settings.steps = Some(steps);
     settings.hyper_steps = Some(hyper_steps);
-    settings.jitter = JITTER;
+    settings.jitter = Some(JITTER);
 }
 
 /// SSHMC as published: a mass that depends on φ, ABLA steps of fixed inner counts, and nothing learnt about the field.
@@ -287,7 +287,7 @@ fn sshmc(settings: &mut Settings, mass: MassChoice, steps: u32, k1: u32, k2: u32
     settings.mass = mass;
     settings.integrator = Some(Integrator::Abla { flow: Flow::Drift, k1, k2 });
     settings.steps = Some(steps);
-    settings.jitter = JITTER;
+    settings.jitter = Some(JITTER);
     settings.tilt = false;
 }
 
@@ -308,7 +308,7 @@ fn as_published(table: usize) -> Vec<Spec> {
                 ..published("RMHMC (SoftAbs)", |s| {
                     by(s, Method::RmhmcSoftAbs);
                     s.steps = Some(10);
-                    s.jitter = JITTER;
+                    s.jitter = Some(JITTER);
                 })
             },
         ],

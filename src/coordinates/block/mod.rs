@@ -184,18 +184,18 @@ impl Block {
             let place = self.shape.place(&w);
             let terms = place.terms();
             let mut by_terms = [0.0; QUADRATIC];
-            let by_c: Vec<f64> =
-                own.hyperparameters.iter().map(|&(h, factor)| by_phi[h] / factor).collect();
-            for k in 0..own.len() {
+            // From the last, because the gradient in c of those before is still needed.
+            for k in (0..own.len()).rev() {
+                let by_c = |k: usize| by_phi[own.hyperparameters[k].0] / own.hyperparameters[k].1;
                 let scale = own.scale(k, &terms);
                 let reach = scale * sampled[own.hyperparameters[k].0];
-                let mut by_reach = by_c[k];
+                let mut by_reach = by_c(k);
                 for row in 0..k {
                     let link = &own.links(row)[k - row - 1];
-                    by_reach += by_c[row] * polynomial(link, &terms);
-                    add(by_c[row] * reach, link, &mut by_terms);
+                    by_reach += by_c(row) * polynomial(link, &terms);
+                    add(by_c(row) * reach, link, &mut by_terms);
                 }
-                add(by_c[k], &own.means[k], &mut by_terms);
+                add(by_c(k), &own.means[k], &mut by_terms);
                 add(by_reach * reach - 1.0, &own.log_scales[k], &mut by_terms);
                 by_phi[own.hyperparameters[k].0] = by_reach * scale;
             }

@@ -68,9 +68,6 @@ pub(crate) fn learn(
     let own = band_modes(&order, &modes, sizes);
     let band = band(&mut surrogate, &shape, (&s, modes.len()), &middle, own, (sizes, given));
     let parts = block_parts(&surrogate, &shape, &modes, &middle, &drift)?;
-    if std::env::var("LAMBDA").is_ok() {
-        eprintln!("n {} m {} {sizes:?} r {}", s.len(), modes.len(), band.as_ref().map_or(0, |b: &Band| b.count));
-    }
     Some(Learnt { block: assemble(model, shape, modes, parts, drift, band), middle })
 }
 
@@ -123,12 +120,7 @@ fn block_modes(s: &[f64], order: &[u32], count: usize) -> Vec<u32> {
         return Vec::new();
     };
     let cut = s[last as usize] * (1.0 - 1e-9);
-    let own = order.iter().take_while(|&&mode| s[mode as usize] >= cut).copied();
-    let mut own: Vec<u32> = own.collect();
-    if std::env::var("ASCENDING").is_ok() {
-        own.reverse();
-    }
-    own
+    order.iter().take_while(|&&mode| s[mode as usize] >= cut).copied().collect()
 }
 
 fn band_modes(order: &[u32], modes: &[u32], sizes: BlockSizes) -> Vec<u32> {

@@ -137,10 +137,9 @@ impl<'a> Surrogate<'a> {
     fn averaged(&mut self, eta: &[f64], spread: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let n = eta.len();
         let (mut g, mut information) = (vec![0.0; n], vec![0.0; n]);
-        let soft: f64 = std::env::var("SOFT").ok().and_then(|x| x.parse().ok()).unwrap_or(1.0);
         for (node, weight) in NODES {
             for ((moved, &eta), &v) in self.eta.iter_mut().zip(eta).zip(spread) {
-                *moved = eta + node * (soft * v).sqrt();
+                *moved = eta + node * v.sqrt();
             }
             self.model.likelihood().evaluate(&self.eta, &mut self.sites);
             axpy(weight, &self.sites, &mut g);

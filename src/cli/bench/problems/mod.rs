@@ -1,26 +1,22 @@
 //! Fixes the problems that every idea is measured on.
 //!
-//! Four have stored data, those the references in `tests/data` belong to; the others are drawn, each from two data seeds that
-//! give about as many points as the problem asks for.
+//! Four have stored data, those the references in `tests/data` belong to, and the airports have their real ones; the others are
+//! drawn, most of them from two data seeds that give about as many points as the problem asks for.
 
+mod maps;
+
+use maps::{SPARSE_SIGMA, cox, sparse, square};
 use sshmc::Result;
 use sshmc::data::{Counts, GroupedColumns, GroupedTable, Returns, Table};
-use sshmc::model::{self, LgcpOptions, Model};
+use sshmc::model::{self, Model};
 use sshmc::simulate::{self, PatternTruth, RegressionTruth, VolatilityTruth};
-use sshmc::structure::{Anisotropy, Kernel};
 
-const LGCP32: &str = include_str!("../../../tests/data/lgcp32/data.csv");
-const SV: &str = include_str!("../../../tests/data/sv/data.csv");
-const HBLR: &str = include_str!("../../../tests/data/hblr/data.csv");
+const LGCP32: &str = include_str!("../../../../tests/data/lgcp32/data.csv");
+const SV: &str = include_str!("../../../../tests/data/sv/data.csv");
+const HBLR: &str = include_str!("../../../../tests/data/hblr/data.csv");
 
 /// The mean log intensity `lgcp32` was drawn with: log 126 − 1.91/2.
 const LGCP32_MU: f64 = 3.881281906951478;
-/// The standard deviation it was drawn with, √1.91, and so are the larger maps.
-const SPARSE_SIGMA: f64 = 1.3820274961085253;
-/// Points a cell of the sparse maps, the same as in `lgcp32`.
-const SPARSE: f64 = 0.12;
-/// The priors of every Cox process here; the range has the median 0.05.
-const LGCP_PRIORS: [&str; 2] = ["sigma=half-normal(2)", "range=lognormal(-2.995732273553991,1)"];
 
 /// One problem.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +32,9 @@ pub(crate) struct Problem {
     build: fn(u64) -> Result<Model>,
 }
 
-/// All problems, the references first.
-pub(crate) const PROBLEMS: [Problem; 14] = [
+/// All problems, the references first. "Fitted by default" is with the priors of `sshmc fit lgcp` and the mean learnt; without
+/// those words a Cox process has the references' priors, and its mean is fixed unless it is said to be learnt.
+pub(crate) const PROBLEMS: [Problem; 26] = [
     stored("lgcp32", "Cox process, 32 x 32 cells, 158 points", |_| stored_lgcp(Some(LGCP32_MU))),
     stored("sv", "stochastic volatility, 2000 returns", |_| {
         model::stochvol(&Returns::from_table(table("sv", SV)?)?, &[])
@@ -57,9 +54,52 @@ pub(crate) const PROBLEMS: [Problem; 14] = [
     }),
     drawn("lgcp128", "the same, 128 x 128 cells", false, |seed| cox(&sparse(128), false, seed)),
     drawn("lgcp256", "the same, 256 x 256 cells", false, |seed| cox(&sparse(256), false, seed)),
+    drawn("lgcp512", "the same, 512 x 512 cells", false, |seed| cox(&sparse(512), false, seed)),
     drawn("smooth128", "Cox process, 128 x 128 cells, about 8000 points, range 0.1", false, |s| {
         cox(&square(128, 1.0, 0.1, 8000.0), false, s)
     }),
+    drawn("smooth256", "the same, 256 x 256 cells, about 20000 points", false, |seed| {
+        cox(&square(256, 1.0, 0.1, 20_000.0), false, seed)
+    }),
+    stored(
+        "airports",
+        "3013 airports in their window, all as `fit lgcp` has it by default",
+        |_| maps::airports(None),
+    )
+    .large(),
+    stored("airports40", "the same with `--grid 40`", |_| maps::airports(Some(40))).large(),
+    stored("airports128", "the same with `--grid 128`", |_| maps::airports(Some(128))).large(),
+    drawn("sparse16", "16 x 16 cells, some 130 points, fitted by default", true, |seed| {
+        maps::drawn(&square(16, 1.2, 0.1, 130.0), seed)
+    }),
+    drawn(
+        "worlds24",
+        "24 x 24 cells, about 1000 points, eight data sets with truths from the default priors, fitted by default",
+        false,
+        maps::world,
+    )
+    .with_data(&[1, 2, 3, 4, 5, 6, 7, 8]),
+    drawn("hot46", "46 x 46 cells, sigma 2.9, range 0.12, one data set, fitted by default", false, |seed| {
+        maps::drawn(&square(46, 2.9, 0.12, 1000.0), seed)
+    })
+    .with_data(&[3]),
+    drawn("hot91", "91 x 91 cells, sigma 1.8, range 0.09, one data set, fitted by default", false, |seed| {
+        maps::drawn(&square(91, 1.8, 0.09, 3600.0), seed)
+    })
+    .with_data(&[3]),
+    drawn(
+        "masked64",
+        "64 x 64 cells of which half are not observed, fitted by default",
+        false,
+        maps::masked,
+    ),
+    drawn("covariates64", "64 x 64 cells, two covariates, fitted by default", false, maps::covariates),
+    drawn(
+        "middle128",
+        "128 x 128 cells, about 2000 points, range 0.06, fitted by default",
+        false,
+        |seed| maps::drawn(&square(128, SPARSE_SIGMA, 0.06, 2000.0), seed),
+    ),
     drawn("sv200", "stochastic volatility, 200 returns", true, |seed| volatility(200, seed)),
     drawn("sv20000", "stochastic volatility, 20000 returns", false, |seed| {
         volatility(20_000, seed)
@@ -73,6 +113,18 @@ pub(crate) const PROBLEMS: [Problem; 14] = [
 const RICH: PatternTruth = square(32, 1.0, 0.15, 1000.0);
 
 impl Problem {
+    /// The same, left out by a quick run.
+    const fn large(mut self) -> Self {
+        self.small = false;
+        self
+    }
+
+    /// The same with other data seeds.
+    const fn with_data(mut self, seeds: &'static [u64]) -> Self {
+        self.data_seeds = seeds;
+        self
+    }
+
     /// The model of the `run`-th run, from 0, which takes the data seeds in turn.
     pub(crate) fn model(&self, run: u32) -> Result<Model> {
         let count = self.data_seeds.len().max(1);
@@ -103,35 +155,7 @@ fn table(name: &'static str, text: &'static str) -> Result<Table> {
 }
 
 fn stored_lgcp(mu: Option<f64>) -> Result<Model> {
-    cox_model(&Counts::from_table(table("lgcp32", LGCP32)?)?, mu)
-}
-
-const fn square(side: usize, sigma: f64, range: f64, total: f64) -> PatternTruth {
-    PatternTruth {
-        rows: side,
-        columns: side,
-        sigma,
-        range,
-        total,
-        kernel: Kernel::Exponential,
-        anisotropy: Anisotropy::NONE,
-    }
-}
-
-/// A map with as many points a cell as `lgcp32`.
-const fn sparse(side: usize) -> PatternTruth {
-    square(side, SPARSE_SIGMA, 0.03, SPARSE * (side * side) as f64)
-}
-
-/// A drawn Cox process; its mean is fixed at the truth unless it is to be learnt.
-fn cox(truth: &PatternTruth, learn_mu: bool, seed: u64) -> Result<Model> {
-    let pattern = simulate::lgcp(truth, seed)?;
-    cox_model(&pattern.counts, (!learn_mu).then_some(pattern.mu))
-}
-
-fn cox_model(counts: &Counts, mu: Option<f64>) -> Result<Model> {
-    let priors = LGCP_PRIORS.map(String::from).to_vec();
-    model::lgcp(counts, &LgcpOptions { mu, priors, ..LgcpOptions::default() })
+    maps::reference(&Counts::from_table(table("lgcp32", LGCP32)?)?, mu)
 }
 
 /// A series with the truth of `sv`.
@@ -146,19 +170,30 @@ mod tests {
     use sshmc::sample::{Settings, run};
     use std::sync::Arc;
 
+    fn problem(name: &str) -> &'static Problem {
+        PROBLEMS.iter().find(|p| p.name == name).unwrap()
+    }
+
     #[test]
     fn names_are_unique_and_models_have_their_sizes() {
-        let sizes =
-            [1024, 2000, 200, 100, 1024, 1024, 1024, 4096, 16384, 65536, 16384, 200, 20_000, 1000];
-        for (k, (problem, sites)) in PROBLEMS.iter().zip(sizes).enumerate() {
+        for (k, problem) in PROBLEMS.iter().enumerate() {
             assert!(PROBLEMS[..k].iter().all(|other| other.name != problem.name));
-            if sites < 20_000 {
-                assert_eq!(
-                    problem.model(0).unwrap().structure().sites(),
-                    sites,
-                    "{}",
-                    problem.name
-                );
+            // A Cox process on a square says how many cells lie along its side.
+            let side: String = problem.name.chars().filter(char::is_ascii_digit).collect();
+            let cox = problem.about.contains(" cells");
+            let sites = match problem.name {
+                "sv" => 2000,
+                "hblr" => 200,
+                "funnel" => 100,
+                "lgcp32-mu" | "rich32-mu" => 1024,
+                "logistic200" => 1000,
+                "airports40" => 25 * 40,
+                _ if cox => side.parse::<usize>().unwrap().pow(2),
+                _ => side.parse().unwrap_or(0),
+            };
+            if sites > 0 && sites <= 16_384 && problem.name != "airports128" {
+                let found = problem.model(0).unwrap();
+                assert_eq!(found.structure().sites(), sites, "{}", problem.name);
             }
         }
     }
@@ -173,6 +208,25 @@ mod tests {
         }
     }
 
+    /// What `fit lgcp` prints of its priors on a map of side 1, and on that of the airports.
+    #[test]
+    fn what_is_fitted_by_default_has_the_default_priors() {
+        let priors = |name: &str| -> Vec<String> {
+            let model = problem(name).model(0).unwrap();
+            model.hyperparameters().iter().map(|h| h.describe_prior()).collect()
+        };
+        for name in ["sparse16", "worlds24", "hot46", "hot91", "masked64"] {
+            let found = priors(name);
+            assert_eq!(found[..2], ["P(sigma > 3) = 0.05", "P(range < 0.02) = 0.05"], "{name}");
+            assert_eq!(found.len(), 3, "{name}");
+        }
+        assert_eq!(priors("covariates64").len(), 5);
+        // A fiftieth of 4 611 843 m, and the log of 3013 points in 7.8 million square kilometres.
+        let airports = priors("airports40");
+        assert_eq!(airports[1], "P(range < 92236.9) = 0.05");
+        assert!(airports[2].starts_with("median -21.7"), "{airports:?}");
+    }
+
     /// The first draws of a short run tell two data sets apart.
     fn print(problem: &Problem, index: u32) -> Vec<Vec<f64>> {
         let settings =
@@ -182,12 +236,13 @@ mod tests {
     }
 
     #[test]
-    fn problems_are_deterministic_and_drawn_ones_have_two_data_sets() {
-        for problem in PROBLEMS.iter().filter(|p| p.small) {
+    fn problems_are_deterministic_and_drawn_ones_have_their_data_sets() {
+        for problem in PROBLEMS.iter().filter(|p| p.small || p.name == "worlds24") {
+            let sets = problem.data_seeds.len().max(1) as u32;
             assert_eq!(print(problem, 0), print(problem, 0), "{}", problem.name);
-            assert_eq!(print(problem, 0), print(problem, 2), "{}", problem.name);
+            assert_eq!(print(problem, 0), print(problem, sets), "{}", problem.name);
             let differ = print(problem, 0) != print(problem, 1);
-            assert_eq!(differ, !problem.data_seeds.is_empty(), "{}", problem.name);
+            assert_eq!(differ, sets > 1, "{}", problem.name);
         }
     }
 }

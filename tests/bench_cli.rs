@@ -36,6 +36,7 @@ fn a_tiny_run_prints_and_writes_a_whole_table() {
         "variant",
         "ESS / 1000 gradients",
         "ESS / CPU s",
+        "with warm-up",
         "slowest",
         "R-hat",
         "accept",
@@ -48,11 +49,11 @@ fn a_tiny_run_prints_and_writes_a_whole_table() {
     assert_eq!(rows[0], columns);
     assert!(rows[1].iter().all(|rule| rule.starts_with("---")), "{printed}");
     assert_eq!(rows[2][..2], ["sv200", "auto"]);
-    for spread in &rows[2][2..4] {
+    for spread in &rows[2][2..5] {
         let values: Vec<f64> = spread.split(" / ").map(|v| v.parse().unwrap()).collect();
         assert!(values.len() == 3 && values[0] > 0.0 && values.is_sorted(), "{spread}");
     }
-    for value in &rows[2][5..] {
+    for value in &rows[2][6..] {
         assert!(value.parse::<f64>().unwrap() >= 0.0, "{value}");
     }
 }

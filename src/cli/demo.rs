@@ -1,5 +1,6 @@
 //! Shows the whole of the tool without any set-up: real points, their fit, maps and a report.
 
+use super::airports::{POINTS, SOURCE, WINDOW};
 use super::failure::Failure;
 use super::fit::{Fit, Lgcp, as_typed};
 use super::screen::Screen;
@@ -10,26 +11,18 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The data, with their source and licence: built in, so that the demonstration needs no files.
-const POINTS: &str = include_str!("../../data/airports/points.csv");
-const WINDOW: &str = include_str!("../../data/airports/window.geojson");
-const SOURCE: &str = include_str!("../../data/airports/README.md");
-
-/// What is believed beforehand. The default priors would do, but a range as long as the map takes longer to explore.
-const PRIORS: [&str; 2] = ["range=lognormal(13.3,0.5)", "sigma=half-normal(1)"];
-
 /// Options of the demonstration.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
     /// Directory for the data and the results
     #[arg(long, value_name = "DIR", default_value = "sshmc-demo")]
     out: PathBuf,
-    /// Seed of the fit
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Draws of each chain
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    draws: u32,
+    /// Seed of the fit [default: that of `sshmc fit`]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Draws of each chain [default: that of `sshmc fit`]
+    #[arg(long, value_name = "N")]
+    draws: Option<u32>,
     /// Do not open the report
     #[arg(long)]
     no_open: bool,
@@ -70,25 +63,19 @@ impl Demo {
         Ok(())
     }
 
+    /// What a user would type who knows nothing but where the files are: everything else is the defaults' business.
     fn command(&self, data: &Path, results: &Path) -> Vec<String> {
-        let mut words: Vec<String> =
-            ["lgcp", "--crs", "EPSG:5070", "--grid", "40", "--warmup", "1000"]
-                .map(String::from)
-                .to_vec();
-        // Regions a few hundred kilometres wide, within which the intensity varies by a factor of a few.
-        for prior in PRIORS {
-            words.extend(["--prior".to_owned(), prior.to_owned()]);
-        }
-        for (option, value) in [
-            ("--points", data.join("points.csv").display().to_string()),
-            ("--window", data.join("window.geojson").display().to_string()),
-            ("--seed", self.seed.to_string()),
-            ("--draws", self.draws.to_string()),
-            ("--out", results.display().to_string()),
-        ] {
-            words.extend([option.to_owned(), value]);
-        }
-        words
+        let file = |name: &str| Some(data.join(name).display().to_string());
+        let options = [
+            ("--points", file("points.csv")),
+            ("--window", file("window.geojson")),
+            ("--crs", Some("EPSG:5070".to_owned())),
+            ("--seed", self.seed.map(|seed| seed.to_string())),
+            ("--draws", self.draws.map(|draws| draws.to_string())),
+            ("--out", Some(results.display().to_string())),
+        ];
+        let given = options.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
+        std::iter::once("lgcp".to_owned()).chain(given.flatten()).collect()
     }
 
     fn parse(&self, words: &[String]) -> Result<Lgcp, Failure> {
@@ -123,4 +110,35 @@ fn open(path: &Path) {
     };
     let silent = command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let _ = silent.spawn();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sshmc::data::{Points, Table, Window};
+    use sshmc::spatial::Detail;
+
+    fn demo(seed: Option<u64>, draws: Option<u32>) -> Demo {
+        Demo { out: "d".into(), seed, draws, no_open: true, quiet: false }
+    }
+
+    #[test]
+    fn nothing_is_given_that_the_defaults_can_choose() {
+        let line = |demo: Demo| demo.command("d".as_ref(), "fit".as_ref()).join(" ");
+        let (start, end) =
+            ("lgcp --points d/points.csv --window d/window.geojson --crs EPSG:5070", "--out fit");
+        assert_eq!(line(demo(None, None)), format!("{start} {end}"));
+        assert_eq!(line(demo(Some(3), Some(20))), format!("{start} --seed 3 --draws 20 {end}"));
+        let words = demo(None, None).command("d".as_ref(), "fit".as_ref());
+        demo(None, None).parse(&words).unwrap();
+    }
+
+    #[test]
+    fn the_grid_that_is_chosen_for_it_is_fine() {
+        let table = Table::from_reader("points.csv", POINTS.as_bytes()).unwrap();
+        let points = Points::from_table(table, "x", "y").unwrap();
+        let window = Window::from_geojson("window.geojson", WINDOW).unwrap();
+        let cells = Detail::of(&window, points.places()).cells();
+        assert!((100..=128).contains(&cells), "{cells}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Reads the command line and hands each subcommand to its file.
 
+mod airports;
 mod bench;
 mod check;
 mod compare;

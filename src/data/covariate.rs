@@ -17,9 +17,37 @@ impl Covariate {
     /// Averages a raster over the cells. Where it is missing the value is that of the mean, and the cell is to be left out:
     /// the second value lists those cells.
     pub fn new(name: &str, raster: &Raster, counts: &Counts) -> Result<(Self, Vec<usize>)> {
-        check_name(name)?;
         let place = format!("--covariate {name}={}", raster.source());
-        let means = raster.means(counts.grid());
+        Self::standardised(name, place, raster.means(counts.grid()), counts)
+    }
+
+    /// Takes one value per cell, all of them known where something was observed.
+    pub fn from_values(name: &str, values: Vec<f64>, counts: &Counts) -> Result<Self> {
+        let place = format!("covariate {name}");
+        let cells = counts.grid().cells();
+        if values.len() != cells {
+            let (expected, got) = (format!("{cells} values"), values.len().to_string());
+            return Err(Error::input(place, expected, got, "give one value per cell, row by row"));
+        }
+        let (covariate, missing) = Self::standardised(name, place.clone(), values, counts)?;
+        match missing.first() {
+            None => Ok(covariate),
+            Some(cell) => {
+                let (i, j) = counts.grid().position(*cell);
+                let got = format!("none in cell ({i}, {j})");
+                let remedy = "hide the cells where it is missing first";
+                Err(Error::input(place, "a value in every observed cell", got, remedy))
+            }
+        }
+    }
+
+    fn standardised(
+        name: &str,
+        place: String,
+        means: Vec<f64>,
+        counts: &Counts,
+    ) -> Result<(Self, Vec<usize>)> {
+        check_name(name)?;
         let observed = |cell: &usize| counts.exposure()[*cell] > 0.0;
         let (known, missing): (Vec<usize>, Vec<usize>) =
             (0..means.len()).filter(observed).partition(|&cell| means[cell].is_finite());
@@ -90,4 +118,27 @@ fn check_name(name: &str) -> Result<()> {
         super::names::shown(name),
         "write --covariate NAME=FILE, for instance elevation=dem.tif",
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_standardised_over_what_was_observed_and_gaps_refused() {
+        let counts = Counts::from_vec(2, 3, vec![1.0, 0.0, f64::NAN, 2.0, 0.0, 0.0]).unwrap();
+        let values = vec![1.0, 2.0, f64::NAN, 3.0, 4.0, 5.0];
+        let slope = Covariate::from_values("slope", values, &counts).unwrap();
+        assert_eq!((slope.mean(), slope.sd()), (3.0, 2f64.sqrt()));
+        assert_eq!(slope.values()[2..4], [0.0, 0.0]);
+        assert!((slope.values()[5] - 2f64.sqrt()).abs() < 4.0 * f64::EPSILON);
+        for (values, part) in [
+            (vec![1.0; 5], "6 values"),
+            (vec![1.0; 6], "varies"),
+            (vec![1.0, f64::NAN, 0.0, 0.0, 0.0, 0.0], "cell (0, 1)"),
+        ] {
+            let message = Covariate::from_values("slope", values, &counts).unwrap_err().to_string();
+            assert!(message.contains(part), "{message}");
+        }
+    }
 }

@@ -26,8 +26,12 @@ pub(super) struct Geometries {
 /// Reads a file whose top is a geometry, a feature or a collection of either.
 pub(super) fn read(path: &Path) -> Result<Geometries> {
     let text = fs::read(path).map_err(Error::io("read", path))?;
-    let place = path.display().to_string();
-    let value: Value = serde_json::from_slice(&text).map_err(|error| {
+    parse(&path.display().to_string(), &text)
+}
+
+/// Reads the text of such a file, which `place` gave.
+pub(super) fn parse(place: &str, text: &[u8]) -> Result<Geometries> {
+    let value: Value = serde_json::from_slice(text).map_err(|error| {
         Error::input(
             format!("{place}, line {}", error.line()),
             "GeoJSON",
@@ -36,7 +40,7 @@ pub(super) fn read(path: &Path) -> Result<Geometries> {
         )
     })?;
     let mut found = Geometries { crs: crs(&value), ..Geometries::default() };
-    Reader { place: &place }.geometry(&value, &place, &mut found)?;
+    Reader { place }.geometry(&value, place, &mut found)?;
     Ok(found)
 }
 

@@ -37,14 +37,18 @@ impl Points {
     }
 
     fn read_csv(path: &Path, x: &str, y: &str) -> Result<Self> {
-        let mut table = Table::open(path)?;
+        Self::from_table(Table::open(path)?, x, y)
+    }
+
+    /// Takes the coordinates from two columns of an open table.
+    pub fn from_table(mut table: Table, x: &str, y: &str) -> Result<Self> {
         let (x_column, y_column) =
             (table.column_of("--x-column", x)?, table.column_of("--y-column", y)?);
         let mut places = Vec::new();
         while let Some(row) = table.next_row()? {
             places.push((row.number(&x_column)?, row.number(&y_column)?));
         }
-        let mut points = Self::new(path.display().to_string(), places, None)?;
+        let mut points = Self::new(table.source().display().to_string(), places, None)?;
         points.named_degrees = names_degrees(x) || names_degrees(y);
         Ok(points)
     }

@@ -7,7 +7,7 @@ use geo::{Area, BoundingRect, Coord, MultiPolygon, Polygon, Rect, Validation};
 
 use super::clip::inside_shares;
 use super::crs::Crs;
-use super::geojson;
+use super::geojson::{self, Geometries};
 use super::grid::Grid;
 use crate::error::{Error, Result};
 
@@ -21,8 +21,15 @@ pub struct Window {
 impl Window {
     /// Reads the polygons of a GeoJSON file, all of them together.
     pub fn read(path: &Path) -> Result<Self> {
-        let found = geojson::read(path)?;
-        let place = path.display().to_string();
+        Self::of_geometries(&path.display().to_string(), geojson::read(path)?)
+    }
+
+    /// Reads the polygons of a GeoJSON text that `place` gave.
+    pub fn from_geojson(place: &str, text: &str) -> Result<Self> {
+        Self::of_geometries(place, geojson::parse(place, text.as_bytes())?)
+    }
+
+    fn of_geometries(place: &str, found: Geometries) -> Result<Self> {
         if found.polygons.is_empty() {
             let got = match (found.points.len(), found.others.first()) {
                 (0, None) => "no geometry".to_owned(),
@@ -32,7 +39,7 @@ impl Window {
             let remedy = "give the outline of the region as a polygon or multipolygon";
             return Err(Error::input(place, "a polygon", got, remedy));
         }
-        Self::new(&place, found.polygons, found.crs)
+        Self::new(place, found.polygons, found.crs)
     }
 
     /// Takes polygons that `place` gave and checks them.

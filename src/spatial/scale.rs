@@ -1,22 +1,16 @@
-//! Guesses the scale of a pattern's clusters and with it how fine a grid it deserves.
+//! Guesses the strength and the scale of a pattern's clusters.
 //!
 //! A log-Gaussian Cox process with exponential covariance has g(r) = exp(σ² e^{−r/ℓ}). The σ and ℓ whose g is nearest to the
 //! estimated one (minimum contrast, Σ (ĝ^¼ − g^¼)², Møller and Waagepetersen 2004) are rough, and good enough for a grid.
 
 use super::PairCorrelation;
-use crate::data::Window;
 
 /// Fewest points worth an estimate.
 const FEWEST_POINTS: usize = 20;
 /// Variance of the log intensity below which a pattern looks like chance.
-const LEAST_VARIANCE: f64 = 0.1;
+pub(super) const LEAST_VARIANCE: f64 = 0.1;
 /// The power that evens out the noise of large values.
 const POWER: f64 = 0.25;
-/// Cells along the longer side that are chosen without being asked: a map is no map with fewer, and takes minutes with more.
-const FEWEST_CELLS: f64 = 24.0;
-const MOST_CELLS: f64 = 96.0;
-/// Cells to a clustering scale: enough to tell cluster from gap.
-const CELLS_PER_SCALE: f64 = 3.0;
 
 /// What the pair correlation says about clustering.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,17 +46,10 @@ pub fn clustering(pairs: &PairCorrelation, places: &[(f64, f64)]) -> Option<Clus
     (best.1.sigma * best.1.sigma >= LEAST_VARIANCE).then_some(best.1)
 }
 
-/// How many cells along the longer side suit a clustering scale.
-pub fn suggest_cells(window: &Window, clustering: Option<&Clustering>) -> usize {
-    let (low, high) = window.bounds();
-    let side = (high.0 - low.0).max(high.1 - low.1);
-    let wanted = clustering.map_or(32.0, |c| CELLS_PER_SCALE * side / c.range);
-    wanted.clamp(FEWEST_CELLS, MOST_CELLS).ceil() as usize
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Window;
     use crate::simulate::{PatternTruth, lgcp};
     use crate::structure::{Anisotropy, Kernel};
 
@@ -87,8 +74,5 @@ mod tests {
         assert!((0.9..2.2).contains(&found.sigma), "{found:?}");
         assert!(clustering(&pairs, &draw(0.01)).is_none());
         assert!(clustering(&pairs, &draw(1.5)[..10]).is_none());
-        assert_eq!(suggest_cells(&window, Some(&Clustering { sigma: 1.0, range: 0.06 })), 50);
-        assert_eq!(suggest_cells(&window, Some(&Clustering { sigma: 1.0, range: 0.001 })), 96);
-        assert_eq!(suggest_cells(&window, None), 32);
     }
 }

@@ -14,6 +14,8 @@ pub(crate) struct Figures {
     pub(crate) per_1000_gradients: f64,
     /// The same for each CPU second after warm-up.
     pub(crate) per_second: f64,
+    /// The same for each CPU second, warm-up and all that precedes it included.
+    pub(crate) per_second_of_all: f64,
     /// What had that smallest size: a hyperparameter, or the field.
     pub(crate) slowest: String,
     /// Largest R-hat of any hyperparameter or site.
@@ -35,17 +37,18 @@ pub(crate) fn measure(model: Model, settings: &Settings) -> sshmc::Result<Figure
     let settings = Settings { threads: Some(1), ..settings.clone() };
     let watch = Stopwatch::new(&settings);
     let fit = sample::run(&Arc::new(model), &settings, &watch)?;
-    Ok(Figures::new(&Summary::new(&fit), watch.seconds()))
+    Ok(Figures::new(&Summary::new(&fit), watch.seconds(), watch.seconds_of_all()))
 }
 
 impl Figures {
-    fn new(summary: &Summary, seconds: f64) -> Self {
+    fn new(summary: &Summary, seconds: f64, all: f64) -> Self {
         let (slowest, ess) = slowest(summary);
         let sampler = &summary.sampler;
         let gradients = sampler.gradients.max(1) as f64;
         Self {
             per_1000_gradients: 1000.0 * ess / gradients,
             per_second: ess / seconds,
+            per_second_of_all: ess / all,
             slowest,
             rhat: worst_rhat(summary),
             acceptance: sampler.accept,
@@ -73,8 +76,9 @@ fn worst_rhat(summary: &Summary) -> f64 {
     all.map(|r| if r.is_nan() { f64::INFINITY } else { r }).fold(0.0, f64::max)
 }
 
-/// Adds up the CPU time of all chains after their warm-up; chains run one after the other.
+/// Adds up the CPU time of all chains after their warm-up, and takes that of everything; chains run one after the other.
 struct Stopwatch {
+    begun: Clock,
     warmup: u32,
     draws: u32,
     state: Mutex<Watched>,
@@ -85,16 +89,24 @@ struct Watched {
     transitions: u32,
     since: Clock,
     total: Duration,
+    /// From the beginning to the last draw so far.
+    all: Duration,
 }
 
 impl Stopwatch {
     fn new(settings: &Settings) -> Self {
-        let state = Watched { transitions: 0, since: Clock::start(), total: Duration::ZERO };
-        Self { warmup: settings.warmup, draws: settings.draws, state: Mutex::new(state) }
+        let (total, all) = (Duration::ZERO, Duration::ZERO);
+        let begun = Clock::start();
+        let state = Watched { transitions: 0, since: Clock::start(), total, all };
+        Self { begun, warmup: settings.warmup, draws: settings.draws, state: Mutex::new(state) }
     }
 
     fn seconds(&self) -> f64 {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).total.as_secs_f64()
+    }
+
+    fn seconds_of_all(&self) -> f64 {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).all.as_secs_f64()
     }
 }
 
@@ -108,6 +120,7 @@ impl Progress for Stopwatch {
         if stage == Stage::Sampling && state.transitions == self.warmup + self.draws {
             let time = state.since.elapsed();
             state.total += time;
+            state.all = self.begun.elapsed();
             // Without warm-up the next chain's time begins here.
             state.since = Clock::start();
             state.transitions = 0;
@@ -147,6 +160,7 @@ mod tests {
         // ESS/s over ESS/gradient is gradients a second.
         let ratio = one.per_second / one.per_1000_gradients * one.microseconds / 1000.0;
         assert!((ratio - 1.0).abs() < 1e-12, "{ratio}");
+        assert!(one.per_second_of_all < one.per_second, "warm-up takes time");
         assert!(["v", "field"].contains(&one.slowest.as_str()));
         assert!(one.acceptance > 0.3 && one.acceptance <= 1.0 && one.steps >= 1.0);
         assert!(one.warmup_draws > 20.0 && one.warmup_draws < 1000.0, "{}", one.warmup_draws);
@@ -160,11 +174,11 @@ mod tests {
         work();
         pass(Stage::Warmup);
         pass(Stage::Warmup);
-        assert_eq!(watch.seconds(), 0.0);
+        assert_eq!((watch.seconds(), watch.seconds_of_all()), (0.0, 0.0));
         work();
         pass(Stage::Sampling);
         let first = watch.seconds();
-        assert!(first > 0.0);
+        assert!(first > 0.0 && watch.seconds_of_all() > first);
         pass(Stage::Warmup);
         assert_eq!(watch.seconds(), first);
     }

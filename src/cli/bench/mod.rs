@@ -38,8 +38,8 @@ pub(crate) struct Bench {
     /// Way of sampling to run; may be repeated [default: all, or the main ones if quick]
     #[arg(long = "variant", value_name = "NAME")]
     variants: Vec<String>,
-    /// Runs of each pair: run k has sampler seed k, and drawn problems have two data sets that take turns [default: 2, or 1
-    /// if quick]
+    /// Runs of each pair: run k has sampler seed k, and drawn problems have data sets that take turns, two unless the list says
+    /// otherwise [default: 2, or 1 if quick]
     #[arg(long, value_name = "N")]
     seeds: Option<u32>,
     /// Chains of a run, one after the other on one thread [default: 4, or 2 if quick]
@@ -62,7 +62,7 @@ fn after_help() -> String {
     let problems: String = PROBLEMS.iter().map(|p| line((p.name, p.about))).collect();
     let variants: String = VARIANTS.iter().map(|v| line((v.name, v.about))).collect();
     format!(
-        "Problems:\n{problems}\nVariants, each the defaults but for what it says:\n{variants}\n\
+        "Problems; \"fitted by default\" is with the priors and the unknown mean of `sshmc fit lgcp`:\n{problems}\nVariants, each the defaults but for what it says:\n{variants}\n\
          The table goes to standard output row by row and the progress to standard error. All problems with all variants take\n\
          many hours; name those you want.\n\n\
          Examples:\n  sshmc bench --quick\n  \

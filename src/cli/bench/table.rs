@@ -3,9 +3,10 @@
 use super::measure::Figures;
 
 /// Headings and least widths of the columns after problem and variant.
-const COLUMNS: [(&str, usize); 9] = [
+const COLUMNS: [(&str, usize); 10] = [
     ("ESS / 1000 gradients", 20),
     ("ESS / CPU s", 20),
+    ("with warm-up", 20),
     ("slowest", 12),
     ("R-hat", 6),
     ("accept", 6),
@@ -17,10 +18,10 @@ const COLUMNS: [(&str, usize); 9] = [
 
 /// What the columns mean, for under the table.
 pub(crate) const LEGEND: &str = "\
-ESS is the smallest bulk effective sample size of any hyperparameter or site, and `slowest` is what had it; both rates are
+ESS is the smallest bulk effective sample size of any hyperparameter or site, and `slowest` is what had it; the three rates are
 given as smallest / median / largest over the seeds. R-hat is the largest of any quantity and seed, `divergent` the number over
 all seeds, and the other columns are means over the seeds. Gradients are those of the latents, hyperparameters included. Times
-are after warm-up and on one core. `warm-up as draws` is how many draws the gradients of a warm-up would have paid for.";
+are on one core and after warm-up; only `with warm-up` is ESS for each CPU second of everything: set-up, warm-up and draws. `warm-up as draws` is how many draws the gradients of a warm-up would have paid for.";
 
 /// The layout of a table.
 pub(crate) struct Table {
@@ -57,6 +58,7 @@ impl Table {
         let cells = [
             spread(all.iter().map(|f| f.per_1000_gradients).collect()),
             spread(all.iter().map(|f| f.per_second).collect()),
+            spread(all.iter().map(|f| f.per_second_of_all).collect()),
             slowest(all),
             format!("{:.3}", all.iter().map(|f| f.rhat).fold(0.0, f64::max)),
             format!("{:.2}", mean(|f| f.acceptance)),
@@ -120,6 +122,7 @@ mod tests {
         Figures {
             per_1000_gradients: rate,
             per_second: 100.0 * rate,
+            per_second_of_all: 60.0 * rate,
             slowest: slowest.into(),
             rhat: 1.0 + 0.001 * rate,
             acceptance: 0.8,
@@ -140,8 +143,9 @@ mod tests {
         assert_eq!(widths.len(), 3);
         assert!(widths.iter().all(|w| *w == widths[0]), "{text}");
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        assert_eq!(cells[3..7], ["1.00 / 2.00 / 3.00", "100 / 200 / 300", "field, range", "1.003"]);
-        assert_eq!(cells[9..11], ["2", "600"]);
+        assert_eq!(cells[3..5], ["1.00 / 2.00 / 3.00", "100 / 200 / 300"]);
+        assert_eq!(cells[5..8], ["60.0 / 120 / 180", "field, range", "1.003"]);
+        assert_eq!(cells[10..12], ["2", "600"]);
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Reads what an LGCP is fitted to: points in a window, or counts on a grid, with exposure and covariates.
 
+use super::advice::advice;
 use crate::cli::options::at_most;
 use clap::Args;
 use sshmc::data::{
     Bounds, Counts, Covariate, Crs, Pattern, Points, Raster, Resolution, SharedCrs, Table, Window,
     default_window,
 };
-use sshmc::spatial::{Clustering, PairCorrelation, clustering, suggest_cells};
+use sshmc::spatial::Detail;
 use sshmc::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,7 @@ pub(crate) struct Input {
     /// Column of the CSV with the coordinate to the north
     #[arg(long, value_name = "NAME", default_value = "y")]
     y_column: String,
-    /// Cells along the longer side of the window [default: chosen from the points' clustering]
+    /// Cells along the longer side of the window [default: 32 to 128, as fine as what the points show]
     #[arg(long, value_name = "N", conflicts_with = "cell")]
     grid: Option<usize>,
     /// Side of a cell in map units, instead of --grid
@@ -158,12 +159,10 @@ impl Input {
                 window
             }
         };
-        let inside: Vec<_> =
-            points.places().iter().copied().filter(|&place| window.contains(place)).collect();
-        let clustering = clustering(&PairCorrelation::new(&window), &inside);
-        let resolution = self.resolution(&window, clustering.as_ref())?;
-        let pattern = Pattern::new(&points, window, resolution)?;
-        notes.push(self.advice(&pattern, clustering.as_ref()));
+        let detail = Detail::of(&window, points.places());
+        let pattern = Pattern::new(&points, window, self.resolution(&detail)?)?;
+        let chosen = self.grid.is_none() && self.cell.is_none();
+        notes.push(advice(pattern.counts.grid(), &detail, chosen));
         if pattern.outside > 0 {
             notes.push(format!(
                 "{} of {} points lie outside the window and are left out",
@@ -198,7 +197,7 @@ impl Input {
         ))
     }
 
-    fn resolution(&self, window: &Window, clustering: Option<&Clustering>) -> Result<Resolution> {
+    fn resolution(&self, detail: &Detail) -> Result<Resolution> {
         match (self.grid, self.cell) {
             (Some(grid), _) => {
                 if grid < 2 {
@@ -213,34 +212,7 @@ impl Input {
                 let remedy = "give the side of a cell in map units";
                 Err(Error::input("--cell", "a positive number", cell.to_string(), remedy))
             }
-            (None, None) => Ok(Resolution::Cells(suggest_cells(window, clustering))),
-        }
-    }
-
-    /// How the cells compare with the clusters, and what to type for others.
-    fn advice(&self, pattern: &Pattern, clustering: Option<&Clustering>) -> String {
-        let grid = pattern.counts.grid();
-        let (low, high) = pattern.window.bounds();
-        let size = format!("{} x {} cells of side {:.4}", grid.rows(), grid.columns(), grid.cell());
-        let Some(Clustering { range, .. }) = clustering else {
-            return format!("{size}: the points show no clear clustering scale to choose by");
-        };
-        let scale = format!("the points cluster on a scale of about {range:.3}");
-        let wanted = suggest_cells(&pattern.window, clustering);
-        let side = (high.0 - low.0).max(high.1 - low.1);
-        let ratio = range / grid.cell();
-        match (self.grid.or(self.cell.map(|_| 0)), ratio) {
-            (Some(_), ratio) if ratio < 1.0 => format!(
-                "{size}: {scale}, less than a cell, so clusters are blurred; try --grid {}",
-                (3.0 * side / range).ceil().min(512.0)
-            ),
-            (Some(_), ratio) if ratio > 12.0 => {
-                format!("{size}: {scale}, {ratio:.0} cells; --grid {wanted} would do and be faster")
-            }
-            (Some(_), ratio) => format!("{size}: {scale}, {ratio:.1} cells"),
-            (None, ratio) => format!(
-                "{size}, chosen because {scale}, {ratio:.1} cells; --grid N or --cell SIZE choose others"
-            ),
+            (None, None) => Ok(Resolution::Cells(detail.cells())),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Fits a log-Gaussian Cox process to points in a window or to counts on a grid.
 
+mod advice;
 mod input;
 
 use input::{Input, LgcpData};

@@ -27,9 +27,9 @@ pub(crate) struct Demo {
     /// Seed of the fit
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Draws of each chain
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    draws: u32,
+    /// Draws of each chain [default: until they can be trusted]
+    #[arg(long, value_name = "N")]
+    draws: Option<u32>,
     /// Do not open the report
     #[arg(long)]
     no_open: bool,
@@ -83,10 +83,12 @@ impl Demo {
             ("--points", data.join("points.csv").display().to_string()),
             ("--window", data.join("window.geojson").display().to_string()),
             ("--seed", self.seed.to_string()),
-            ("--draws", self.draws.to_string()),
             ("--out", results.display().to_string()),
         ] {
             words.extend([option.to_owned(), value]);
+        }
+        if let Some(draws) = self.draws {
+            words.extend(["--draws".to_owned(), draws.to_string()]);
         }
         words
     }

@@ -9,6 +9,7 @@ mod extend;
 mod failure;
 mod fit;
 mod interrupt;
+mod length;
 mod map;
 mod merge;
 mod options;

@@ -4,7 +4,7 @@
 
 use sshmc::model::{LgcpOptions, lgcp};
 use sshmc::report::{Summary, Truth};
-use sshmc::sample::{Settings, run};
+use sshmc::sample::{Settings, Until, run};
 use sshmc::simulate::{self, PatternTruth};
 use sshmc::structure::{Anisotropy, Kernel};
 use std::error::Error;
@@ -23,10 +23,15 @@ const TRUTH: PatternTruth = PatternTruth {
 };
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
-    let summary = fit(&Settings::default())?;
+    let summary = fit(&trusted())?;
     println!("true sigma {}, true range {}\n", TRUTH.sigma, TRUTH.range);
     summary.write_text(&Truth::new(), &mut io::stdout())?;
     Ok(())
+}
+
+/// Draws until the results can be trusted, looking after 500 draws of each chain first.
+pub(crate) fn trusted() -> Settings {
+    Settings { draws: 500, until: Some(Until::default()), ..Settings::default() }
 }
 
 pub(crate) fn fit(settings: &Settings) -> sshmc::Result<Summary> {

@@ -57,9 +57,9 @@
 //! | [`baseline`] | transitions of other methods, to compare with |
 //! | [`draws`] | what chains record |
 //! | [`archive`] | draws on disk, in ArviZ's layout |
+//! | [`diagnose`] | R-hat, effective sample sizes, Monte Carlo errors |
 //! | [`sample`] | transitions, warm-up, chains: [`sample::run`] |
 //! | [`checkpoint`] | states of chains in files, from which a run is resumed |
-//! | [`diagnose`] | R-hat, effective sample sizes, Monte Carlo errors |
 //! | [`report`] | summaries, tables, pictures |
 //! | [`simulate`] | data at known truths |
 //! | [`check`] | tests of the sampler's distribution and of devices, that users can run |

@@ -205,8 +205,9 @@ fn the_summary_has_every_figure() {
         for key in [
             "gradients",
             "warmup_gradients",
-            "seconds",
-            "warmup_seconds",
+            "cpu_seconds",
+            "warmup_cpu_seconds",
+            "elapsed_seconds",
             "accept",
             "divergences",
             "step_size",

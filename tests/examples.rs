@@ -119,9 +119,10 @@ fn the_quickstart_finds_sigma_and_range() {
 }
 
 #[test]
-fn the_quickstart_is_to_be_trusted_with_default_settings() {
-    let summary = quickstart::fit(&Settings::default()).unwrap();
+fn the_quickstart_goes_on_until_it_is_to_be_trusted() {
+    let summary = quickstart::fit(&quickstart::trusted()).unwrap();
     assert!(summary.warnings.is_empty(), "{:#?}", summary.warnings);
+    assert_eq!(summary.ended, "trusted");
 }
 
 #[test]

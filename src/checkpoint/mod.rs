@@ -8,7 +8,7 @@
 mod file;
 
 use crate::archive::{Archive, archive_of};
-use crate::draws::Mark;
+use crate::draws::{ChainDraws, Mark};
 use crate::error::{Error, Result};
 use crate::sample::{BatchState, Keeper, PilotResult};
 use file::Fault;
@@ -115,6 +115,12 @@ impl<'a> Checkpoints<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Ends a run that has fewer draws than there was room for: `archive` is the same for those that were made.
+    pub fn end(&self, archive: &Archive, chains: &[ChainDraws]) -> Result<()> {
+        let mut chains = chains.iter();
+        chains.try_for_each(|chain| archive.append(chain, self.mark(chain.chain)).map(drop))
     }
 
     /// Removes what is of no use once the run has ended.

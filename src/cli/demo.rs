@@ -20,7 +20,7 @@ pub(crate) struct Demo {
     /// Seed of the fit [default: that of `sshmc fit`]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Draws of each chain [default: that of `sshmc fit`]
+    /// Draws of each chain [default: until they can be trusted]
     #[arg(long, value_name = "N")]
     draws: Option<u32>,
     /// Do not open the report

@@ -1,8 +1,9 @@
 //! Joins the chains of fits that were run apart, on the machines of a cluster for instance, into one fit.
 
-use super::extend::copy;
+use super::extend::{copy, drawn};
 use super::failure::Failure;
 use super::fit::{Fit, Task};
+use super::length::LENGTHS;
 use super::resume::{ended, go_on};
 use clap::Args;
 use sshmc::checkpoint::STATE;
@@ -41,6 +42,7 @@ struct Part {
     fingerprint: String,
     first: u32,
     chains: u32,
+    draws: u32,
     thin_for: (u32, u32),
 }
 
@@ -49,10 +51,12 @@ impl Part {
         let task = ended(directory).map_err(Failure::preparing)?;
         let mut fit = Fit::parse(&task)?;
         let common = fit.common().map_err(Failure::preparing)?;
-        let (first, chains) = (common.chain_offset, common.chains);
-        let thin_for = common.thin_for.unwrap_or((common.chains, common.draws));
+        let (first, chains) = (common.first_chain(), common.chains);
+        let (thin_for, draws) = (common.planned(), drawn(directory, common));
+        let draws = draws.map_err(Failure::preparing)?;
         let fingerprint = fit.fingerprint(&task).map_err(Failure::preparing)?;
-        Ok(Self { directory: directory.into(), task, fingerprint, first, chains, thin_for })
+        let directory = directory.into();
+        Ok(Self { directory, task, fingerprint, first, chains, draws, thin_for })
     }
 }
 
@@ -66,8 +70,10 @@ impl Merge {
         let first = &parts[0];
         let total: u32 = parts.iter().map(|part| part.chains).sum();
         let (chains, draws) = first.thin_for;
-        let task = first
-            .task
+        // All parts have as many, however they came to it.
+        let task = LENGTHS.iter().fold(first.task.clone(), |task, name| task.without_option(name));
+        let task = task
+            .with_option("--draws", &first.draws.to_string())
             .with_option("--chains", &total.to_string())
             .with_option("--chain-offset", &first.first.to_string())
             // Not the first part's, which repeating the command would replace.
@@ -129,6 +135,12 @@ fn check(parts: &[Part]) -> Result<()> {
             let expected = format!("the same data, model and settings as in {other}");
             let remedy = "merge fits that differ in --chain-offset and --chains alone";
             return refuse(part, expected, "others".into(), remedy);
+        }
+        if before.draws != part.draws {
+            let expected = format!("{} draws of each chain, as in {other}", before.draws);
+            let remedy =
+                "give all parts the same --draws, or `sshmc extend` the shorter ones by --draws";
+            return refuse(part, expected, part.draws.to_string(), remedy);
         }
         let next = before.first.saturating_add(before.chains);
         if part.first < next {

@@ -10,6 +10,7 @@ mod extend;
 mod failure;
 mod fit;
 mod interrupt;
+mod length;
 mod map;
 mod merge;
 mod options;

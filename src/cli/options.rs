@@ -1,10 +1,11 @@
 //! Declares the options that all fits share and turns them into settings.
 
 use super::fit::check_bounds;
+use super::length::Length;
 use clap::{Args, ValueEnum};
 use sshmc::device::Device;
 use sshmc::model::Model;
-use sshmc::sample::{self, CoordinateChoice, Footprint, MassChoice, Settings};
+use sshmc::sample::{self, CoordinateChoice, Footprint, MassChoice, Settings, Until};
 use sshmc::structure::{Anisotropy, Kernel};
 use sshmc::{DeviceError, Error, Result};
 use std::path::{Path, PathBuf};
@@ -24,14 +25,15 @@ pub(crate) struct Common {
     #[arg(long, value_name = "N", default_value_t = 4, help_heading = "Sampling")]
     pub(crate) chains: u32,
     /// Number of the first chain: chains 4 to 7 of a run are those of `--chain-offset 4`, to be joined by `sshmc merge`
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Sampling")]
-    pub(crate) chain_offset: u32,
+    /// [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Sampling")]
+    pub(crate) chain_offset: Option<u32>,
     /// Transitions of each chain that tune the sampler and are thrown away
     #[arg(long, value_name = "N", default_value_t = 500, help_heading = "Sampling")]
     pub(crate) warmup: u32,
-    /// Draws of each chain to keep
-    #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Sampling")]
-    pub(crate) draws: u32,
+    /// How long it goes on
+    #[command(flatten)]
+    pub(crate) length: Length,
     /// Seed: the same seed gives the same draws, whatever the number of threads or of other chains
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sampling")]
     pub(crate) seed: u64,
@@ -291,6 +293,22 @@ impl Common {
         })
     }
 
+    /// Draws of each chain, or those before the first look, and when to end if they are not all.
+    pub(crate) fn draws(&self) -> (u32, Option<Until>) {
+        self.length.settings(self.chain_offset.is_some() || !self.method.is_kept())
+    }
+
+    /// Number of the first chain.
+    pub(crate) fn first_chain(&self) -> u32 {
+        self.chain_offset.unwrap_or(0)
+    }
+
+    /// Chains and draws of each that fields are thinned for.
+    pub(crate) fn planned(&self) -> (u32, u32) {
+        let (draws, until) = self.draws();
+        self.thin_for.unwrap_or((self.chains, until.map_or(draws, |until| until.most)))
+    }
+
     /// Whether the device is left open.
     fn is_auto(&self) -> bool {
         self.device.eq_ignore_ascii_case("auto")
@@ -298,11 +316,13 @@ impl Common {
 
     /// The settings, checked.
     pub(crate) fn settings(&self, device: Device) -> Result<Settings> {
+        let (draws, until) = self.draws();
         let settings = Settings {
             chains: self.chains,
-            first_chain: self.chain_offset,
+            first_chain: self.first_chain(),
             warmup: self.warmup,
-            draws: self.draws,
+            draws,
+            until,
             seed: self.seed,
             threads: self.threads,
             device,
@@ -322,9 +342,11 @@ impl Common {
         };
         settings.check()?;
         at_most("--chains", u64::from(self.chains), MOST_CHAINS)?;
-        at_most("--chain-offset", u64::from(self.chain_offset), MOST_OFFSET)?;
+        at_most("--chain-offset", u64::from(self.first_chain()), MOST_OFFSET)?;
         at_most("--warmup", u64::from(self.warmup), MOST_TRANSITIONS)?;
-        at_most("--draws", u64::from(self.draws), MOST_TRANSITIONS / u64::from(self.chains))?;
+        let name = if until.is_some() { "--max-draws" } else { "--draws" };
+        let most = MOST_TRANSITIONS / u64::from(self.chains);
+        at_most(name, u64::from(settings.most_draws()), most)?;
         at_most("--steps", u64::from(self.steps.unwrap_or(1)), MOST_STEPS)?;
         at_most("--hyper-steps", u64::from(self.hyper_steps.unwrap_or(1)), MOST_STEPS)?;
         at_most("--threads", self.threads.unwrap_or(1) as u64, MOST_THREADS)?;
@@ -368,8 +390,10 @@ impl Common {
 
     /// Forgets what may differ between two runs of the same model, data and settings.
     pub(crate) fn forget_place(&mut self) {
-        (self.chains, self.chain_offset, self.out, self.threads) = (0, 0, None, None);
+        (self.chains, self.chain_offset, self.out, self.threads) = (0, None, None, None);
         (self.quiet, self.checkpoint_interval) = (false, 0.0);
+        // How long they are is compared by itself.
+        self.length = Length::default();
     }
 }
 

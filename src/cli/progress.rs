@@ -1,9 +1,10 @@
-//! Shows how far a run is, with its acceptance and R-hat so far, if someone is watching.
+//! Shows how far a run is: on a terminal a bar with its acceptance and R-hat so far, and everywhere what each look at it has shown.
 
+use super::screen::Screen;
 use indicatif::{ProgressBar, ProgressStyle};
 use sshmc::diagnose::split_rhat_plain;
 use sshmc::model::Model;
-use sshmc::sample::{Info, Progress, Settings, Stage};
+use sshmc::sample::{Check, Info, Progress, Settings, Stage};
 use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -17,13 +18,84 @@ const FEWEST: usize = 20;
 
 const TEMPLATE: &str = "{percent:>3} % [{bar:24}] {eta:>4} left, {wide_msg}";
 
+/// What is shown of one fit.
+pub(crate) struct Watch<'a> {
+    /// On a terminal.
+    bar: Option<Bar>,
+    screen: Mutex<&'a mut Screen>,
+}
+
+impl<'a> Watch<'a> {
+    /// With a bar if standard error is a terminal and the user did not ask for silence.
+    pub(crate) fn open(
+        model: &Model,
+        settings: &Settings,
+        screen: &'a mut Screen,
+        quiet: bool,
+    ) -> Self {
+        Self { bar: Bar::open(model, settings, quiet), screen: Mutex::new(screen) }
+    }
+}
+
+impl Progress for Watch<'_> {
+    fn resumed(&self, chain: u32, transitions: u32) {
+        if let Some(bar) = &self.bar {
+            bar.resumed(chain, transitions);
+        }
+    }
+
+    fn transition(&self, chain: u32, stage: Stage, info: &Info, values: &[f64]) {
+        if let Some(bar) = &self.bar {
+            bar.transition(chain, stage, info, values);
+        }
+    }
+
+    fn checked(&self, check: &Check, next: Option<u32>) {
+        let line = format!("  {}\n", describe(check, next));
+        let tell = || {
+            if let Ok(mut screen) = self.screen.lock() {
+                // Whoever cannot be told of the progress is told of the failure at the end.
+                let _ = screen.tell(&line);
+            }
+        };
+        match &self.bar {
+            Some(bar) => {
+                bar.bar.suspend(tell);
+                bar.checked(check, next);
+            }
+            None => tell(),
+        }
+    }
+}
+
+/// What a look at the chains has shown, and what comes next.
+fn describe(check: &Check, next: Option<u32>) -> String {
+    let next = match next {
+        Some(draws) => format!("on to {draws}"),
+        None if check.is_trusted() => "enough".to_owned(),
+        None => "not enough, but no more are to be made".to_owned(),
+    };
+    format!("{} draws of each chain: {}; {next}", check.draws, shown(check))
+}
+
+/// The figures of a look beside those that are wanted.
+fn shown(check: &Check) -> String {
+    let (ess, slowest) = &check.ess;
+    let rhat = check.rhat.as_ref().map_or(String::new(), |(rhat, worst)| {
+        format!(", largest R-hat {rhat:.4} ({worst}; at most {} wanted)", check.wanted.rhat)
+    });
+    format!("smallest ESS {ess:.0} ({slowest}; {} wanted){rhat}", check.wanted.ess)
+}
+
 /// A progress bar on a terminal.
 #[derive(Debug)]
-pub(crate) struct Bar {
+struct Bar {
     bar: ProgressBar,
     state: Mutex<State>,
-    /// Number of the first chain.
+    /// Number of the first chain, chains, and warm-up transitions.
     first: u32,
+    chains: u32,
+    warmup: u32,
 }
 
 #[derive(Debug)]
@@ -31,6 +103,8 @@ struct State {
     names: Vec<String>,
     acceptance: f64,
     stage: Stage,
+    /// What the last look has shown, and how far the chains go next.
+    last: Option<String>,
     /// Draws by chain and hyperparameter.
     draws: Vec<Vec<Vec<f64>>>,
     shown: Instant,
@@ -38,7 +112,7 @@ struct State {
 
 impl Bar {
     /// A bar if standard error is a terminal and the user did not ask for silence.
-    pub(crate) fn open(model: &Model, settings: &Settings, quiet: bool) -> Option<Self> {
+    fn open(model: &Model, settings: &Settings, quiet: bool) -> Option<Self> {
         if quiet || !std::io::stderr().is_terminal() {
             return None;
         }
@@ -50,19 +124,16 @@ impl Bar {
         bar.set_message("warming up");
         let names = model.hyperparameters().names().iter().map(ToString::to_string).collect();
         let state = Mutex::new(State::new(names, settings.chains as usize));
-        Some(Self { bar, state, first: settings.first_chain })
+        let Settings { first_chain: first, chains, warmup, .. } = *settings;
+        Some(Self { bar, state, first, chains, warmup })
     }
 }
 
-impl Drop for Bar {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-impl Progress for Bar {
+impl Bar {
     fn resumed(&self, _: u32, transitions: u32) {
         self.bar.inc(u64::from(transitions));
+        let all = u64::from(self.chains) * u64::from(transitions);
+        self.bar.set_length(self.bar.length().unwrap_or(0).max(all));
     }
 
     fn transition(&self, chain: u32, stage: Stage, info: &Info, values: &[f64]) {
@@ -76,23 +147,44 @@ impl Progress for Bar {
         }
         self.bar.inc(1);
     }
+
+    fn checked(&self, check: &Check, next: Option<u32>) {
+        let draws = u64::from(next.unwrap_or(check.draws));
+        self.bar.set_length(u64::from(self.chains) * (u64::from(self.warmup) + draws));
+        if let Ok(mut state) = self.state.lock() {
+            let (ess, _) = &check.ess;
+            state.last = Some(format!(
+                "to {draws}, ESS {ess:.0} of {} at {}",
+                check.wanted.ess, check.draws
+            ));
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 /// Counts the transitions of many fits on a terminal.
 #[derive(Debug)]
 pub(crate) struct Tally {
     bar: ProgressBar,
+    /// Chains of each fit.
+    chains: u32,
 }
 
 impl Tally {
-    /// A bar over so many transitions, hidden if standard error is no terminal or the user asked for silence.
-    pub(crate) fn open(transitions: u64, quiet: bool) -> Self {
+    /// A bar over so many transitions of fits with so many chains, hidden if standard error is no terminal or the user asked for
+    /// silence.
+    pub(crate) fn open(transitions: u64, chains: u32, quiet: bool) -> Self {
         let hidden = quiet || !std::io::stderr().is_terminal();
         let bar = if hidden { ProgressBar::hidden() } else { ProgressBar::new(transitions) };
         if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
             bar.set_style(style.progress_chars("=> "));
         }
-        Self { bar }
+        Self { bar, chains }
     }
 
     /// Counts transitions that were made before.
@@ -120,12 +212,18 @@ impl Progress for Tally {
     fn transition(&self, _: u32, _: Stage, _: &Info, _: &[f64]) {
         self.bar.inc(1);
     }
+
+    fn checked(&self, check: &Check, next: Option<u32>) {
+        let more = next.map_or(0, |next| next.saturating_sub(check.draws));
+        self.bar.inc_length(u64::from(self.chains) * u64::from(more));
+    }
 }
 
 impl State {
     fn new(names: Vec<String>, chains: usize) -> Self {
         let draws = vec![vec![Vec::new(); names.len()]; chains];
-        Self { names, acceptance: f64::NAN, stage: Stage::Warmup, draws, shown: Instant::now() }
+        let (acceptance, stage, shown) = (f64::NAN, Stage::Warmup, Instant::now());
+        Self { names, acceptance, stage, last: None, draws, shown }
     }
 
     fn note(&mut self, chain: usize, stage: Stage, acceptance: f64, values: &[f64]) {
@@ -142,8 +240,11 @@ impl State {
 
     fn message(&self) -> String {
         let stage = match self.stage {
-            Stage::Warmup => "warming up",
-            Stage::Sampling => "drawing",
+            Stage::Warmup => "warming up".to_owned(),
+            Stage::Sampling => match &self.last {
+                Some(last) => format!("drawing {last}"),
+                None => "drawing".to_owned(),
+            },
         };
         let worst = self
             .worst()

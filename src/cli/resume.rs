@@ -36,7 +36,7 @@ impl Resume {
         }
         ended(&self.directory).map_err(Failure::preparing)?;
         Screen::open(self.quiet).tell(&format!(
-            "{0} has ended: there is nothing to resume. `sshmc extend {0} --draws N` adds draws.\n",
+            "{0} has ended: there is nothing to resume. `sshmc extend {0}` adds draws until it can be trusted, `--draws N` exactly N.\n",
             self.directory.display()
         ))
     }

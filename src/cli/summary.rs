@@ -1,6 +1,7 @@
 //! Prints the results of an earlier fit from its directory.
 
 use super::failure::Failure;
+use super::fit::as_typed;
 use super::screen::Screen;
 use clap::Args;
 use sshmc::Error;
@@ -30,12 +31,18 @@ impl Summary {
             })
             .and_then(|()| writeln!(screen))
             .and_then(|()| summary.write_text(&truth(&self.directory), &mut screen))
+            .and_then(|()| {
+                match summary.advice(&as_typed([self.directory.display().to_string()])) {
+                    Some(advice) => writeln!(screen, "advice:  {advice}"),
+                    None => Ok(()),
+                }
+            })
             .map_err(Failure::printing)?;
         screen.tell("")
     }
 }
 
-fn read(directory: &Path) -> sshmc::Result<report::Summary> {
+pub(crate) fn read(directory: &Path) -> sshmc::Result<report::Summary> {
     let path = directory.join("summary.json");
     check_results(directory, "summary.json")?;
     let text = fs::read(&path).map_err(Error::io("read", &path))?;

@@ -6,6 +6,7 @@ use super::ess::{effective_size, initial_monotone};
 use super::moments::{mean, variance, variance_between};
 use super::quantile::{median_in_place, quantile_of_sorted};
 use super::rank::Ranker;
+use super::reliability::Reliability;
 use super::rhat::scale_reduction;
 use super::summary::ParameterSummary;
 
@@ -99,6 +100,20 @@ impl Diagnoser {
         self.of_varying(&[chain], |this| {
             initial_monotone(this.autocovariance.mean_over_chains(&this.draws, chain.len()))
         })
+    }
+
+    /// Effective sizes and R̂ of one series.
+    pub fn reliability<T: Copy + Into<f64>>(&mut self, draws: &[&[T]]) -> Reliability {
+        let unknown = f64::NAN;
+        if !self.take(draws) || is_constant(&self.draws) {
+            return Reliability { ess_bulk: unknown, ess_tail: unknown, rhat: unknown };
+        }
+        self.sort();
+        Reliability {
+            ess_bulk: self.ess_bulk_of_taken(),
+            ess_tail: self.ess_tail_of_sorted(),
+            rhat: self.rhat_of_taken(),
+        }
     }
 
     /// All figures of a summary table for one series.

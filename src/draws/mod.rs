@@ -42,9 +42,9 @@ pub struct ChainDraws {
     pub warmup_gradients: u64,
     /// Latent gradients evaluated after it.
     pub gradients: u64,
-    /// Wall-clock seconds of warm-up.
+    /// Seconds of warm-up: CPU time where the chain has a thread of its own, its share of the elapsed time on a GPU.
     pub warmup_seconds: f64,
-    /// Wall-clock seconds after it.
+    /// The same after it.
     pub seconds: f64,
 }
 
@@ -68,7 +68,7 @@ impl ChainDraws {
         }
     }
 
-    /// Makes room for `draws` draws in all, so that recording asks for no memory.
+    /// Makes room for `draws` draws in all, apart from those of the field, so that recording asks for no memory.
     pub(crate) fn make_room(&mut self, draws: usize) {
         let more = draws.saturating_sub(self.energy.len());
         self.parameters.iter_mut().for_each(|values| values.reserve_exact(more));
@@ -76,7 +76,6 @@ impl ChainDraws {
         self.acceptance.reserve_exact(more);
         self.steps.reserve_exact(more);
         self.divergent.reserve_exact(more);
-        self.field.make_room(draws);
     }
 
     /// The same with only those draws that come after what an archive has.

@@ -1,6 +1,7 @@
 //! Turns a finished run into what a person or a program reads.
 
 mod compare;
+mod faults;
 mod figure;
 mod files;
 mod forecast;
@@ -17,6 +18,7 @@ mod tiles;
 mod volatility;
 
 pub use compare::{Pair, Scores, compare_posteriors, compare_scores};
+pub use faults::Remedy;
 pub use figure::{Curve, Panel, common_limits, draw_figure, draw_figure_in_rows, histograms};
 pub use files::{FieldMoments, csv_field, write_draws};
 pub use forecast::{CellPrediction, Forecast, forecast, predict_cells};

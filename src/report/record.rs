@@ -22,6 +22,9 @@ pub struct RunRecord {
     pub program: String,
     /// The command line, to repeat the run.
     pub command: String,
+    /// The directory that `sshmc extend` takes, as it was typed; empty if the run cannot be extended.
+    #[serde(default)]
+    pub directory: String,
     /// What was fitted to what.
     pub subject: String,
     /// Wall-clock seconds from start to end, or since it was last resumed.
@@ -98,6 +101,7 @@ impl RunRecord {
             layout: LAYOUT,
             program: format!("sshmc {}", env!("CARGO_PKG_VERSION")),
             command,
+            directory: String::new(),
             subject,
             seconds,
             threads: threads.unwrap_or(1),

@@ -1,10 +1,9 @@
 //! Sums up a run: posterior, diagnostics and cost, as written to `summary.json`.
 
-use crate::diagnose::{Diagnoser, ParameterSummary, ebfmi};
+use super::Remedy;
+use crate::diagnose::{Diagnoser, ParameterSummary, Reliability, ebfmi};
 use crate::draws::ChainDraws;
-use crate::sample::{EnergyAudit, Fit};
-use crate::structure::{Structure, Torus};
-use rayon::prelude::*;
+use crate::sample::{Fit, field_reliability};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,6 +26,9 @@ pub struct Summary {
     pub warmup: u32,
     /// Kept draws of each chain.
     pub draws: u32,
+    /// Why there are so many: `asked`, `trusted`, `most-draws` or `out-of-time`.
+    #[serde(default)]
+    pub ended: String,
     /// Hyperparameters by name.
     pub parameters: BTreeMap<String, ParameterSummary>,
     /// The latents.
@@ -37,10 +39,13 @@ pub struct Summary {
     pub notes: Vec<String>,
     /// What a reader should worry about; empty if nothing.
     pub warnings: Vec<String>,
+    /// What to do about them.
+    #[serde(default)]
+    pub remedy: Option<Remedy>,
 }
 
 /// Smallest, middle and largest of many values.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Spread {
     /// Smallest.
     pub min: Option<f64>,
@@ -72,6 +77,9 @@ pub struct FieldSummary {
     pub diagnosed: usize,
     /// Bulk effective sample size over the sites.
     pub ess_bulk: Spread,
+    /// Tail effective sample size over the sites.
+    #[serde(default)]
+    pub ess_tail: Spread,
     /// Largest R-hat over the sites.
     pub rhat_max: Option<f64>,
 }
@@ -83,10 +91,15 @@ pub struct SamplerSummary {
     pub gradients: u64,
     /// Latent gradients during warm-up, over all chains.
     pub warmup_gradients: u64,
-    /// CPU-chain seconds after warm-up: the sum over chains.
-    pub seconds: f64,
+    /// Seconds of CPU time after warm-up, over all chains; none on a GPU.
+    #[serde(default)]
+    pub cpu_seconds: Option<f64>,
     /// The same during warm-up.
-    pub warmup_seconds: f64,
+    #[serde(default)]
+    pub warmup_cpu_seconds: Option<f64>,
+    /// Seconds that passed from the beginning of the run to its end, warm-up included, over interruptions.
+    #[serde(default)]
+    pub elapsed_seconds: f64,
     /// Mean acceptance probability.
     pub accept: f64,
     /// Number of divergent transitions after warm-up.
@@ -105,7 +118,7 @@ pub struct SamplerSummary {
     pub min_ess: Option<f64>,
     /// The same per 1000 gradients.
     pub min_ess_per_1000_gradients: Option<f64>,
-    /// The same per second.
+    /// The same per second of CPU time after warm-up; on a GPU per second that passed.
     pub min_ess_per_second: Option<f64>,
 }
 
@@ -124,106 +137,16 @@ impl Summary {
             chains: fit.settings.chains,
             warmup: fit.settings.warmup,
             draws: fit.settings.draws,
+            ended: fit.ended.name().into(),
             parameters,
             field,
             sampler,
             notes: fit.model.notes().to_vec(),
             warnings: Vec::new(),
+            remedy: None,
         };
-        summary.warnings = summary.find_faults(fit);
+        summary.judge(fit);
         summary
-    }
-
-    /// Sentences about what is wrong, each with what to do.
-    fn find_faults(&self, fit: &Fit) -> Vec<String> {
-        let mut faults = Vec::new();
-        let draws = f64::from(self.chains) * f64::from(self.draws);
-        // One in a thousand is a trajectory that met the edge of the posterior; more is a place it does not get to.
-        if self.sampler.divergences as f64 > draws / 1000.0 {
-            faults.push(format!(
-                "{} of {draws} transitions diverged: the integrator lost the trajectory there, so parts of the posterior may be \
-                 missed; warm up longer (--warmup {}) or give tighter priors",
-                self.sampler.divergences,
-                2 * self.warmup.max(100)
-            ));
-        }
-        if let Some(audit) = fit.audit.filter(|audit| audit.worst > EnergyAudit::SUSPECT) {
-            faults.push(format!(
-                "suspect: energies on {} are off by {:.2} in the worst of {} audited transitions (should be at most {}): single precision \
-                 is not enough here; run on the CPU (--device cpu)",
-                self.device,
-                audit.worst,
-                audit.transitions,
-                EnergyAudit::SUSPECT
-            ));
-        }
-        if !fit.exact_sums {
-            faults.push(format!(
-                "the driver of {} rearranges sums, so that energies are good to single precision only; see sampler.energy_audit, and run \
-                 on the CPU (--device cpu) or with another driver",
-                self.device
-            ));
-        }
-        for chain in &fit.chains {
-            let mean = chain.acceptance.iter().sum::<f64>() / chain.acceptance.len().max(1) as f64;
-            if mean < 0.1 {
-                faults.push(format!(
-                    "chain {} is stuck: it accepts {:.1} % of its proposals; warm up longer or check the data and priors",
-                    chain.chain,
-                    100.0 * mean
-                ));
-            }
-        }
-        let several = self.chains > 1 && self.draws >= 4;
-        // A second scale of a hyperparameter has the faults of the first.
-        let second = |name: &str| fit.model.derived().iter().any(|derived| derived.name == name);
-        for (name, p) in self.parameters.iter().filter(|(name, _)| !second(name)) {
-            if several && !p.rhat.is_finite() {
-                faults.push(format!(
-                    "{name} has no R-hat: a chain did not move at all; warm up longer or check the data and priors"
-                ));
-            }
-            if p.rhat > 1.0105 {
-                faults.push(format!(
-                    "R-hat of {name} is {:.3} (should be at most 1.01): the chains disagree; draw or warm up longer",
-                    p.rhat
-                ));
-            }
-            if p.ess_bulk < 100.0 * f64::from(self.chains) {
-                faults.push(format!(
-                    "effective sample size of {name} is {:.0} (should be at least {}): its mean is rough; draw longer",
-                    p.ess_bulk,
-                    100 * self.chains
-                ));
-            }
-        }
-        faults.extend(self.torus_fault(fit));
-        if several && self.field.rhat_max.is_none() {
-            faults.push("the latents have no R-hat: a chain did not move or is not finite; warm up longer or check the data".into());
-        }
-        if self.field.rhat_max.is_some_and(|r| r > 1.05) {
-            faults.push("R-hat of some latents is above 1.05: the chains disagree about parts of the field; draw longer".into());
-        }
-        if self.sampler.ebfmi.iter().flatten().any(|&e| e < 0.3) {
-            faults.push("the energy moves slowly (E-BFMI below 0.3): heavy tails are explored poorly; draw longer or give tighter priors".into());
-        }
-        faults
-    }
-
-    /// Whether a torus smaller than usual has turned out too small for the ranges that were found.
-    fn torus_fault(&self, fit: &Fit) -> Option<String> {
-        let Structure::Spectral(spectral) = fit.model.structure() else { return None };
-        let torus = spectral.torus();
-        let range = self.parameters.get("range")?.q95;
-        let usual = torus == Torus::around(torus.rows, torus.columns);
-        let error = if usual { 0.0 } else { spectral.window_error(range) };
-        (error > 0.01).then(|| {
-            format!(
-                "the {} x {} torus is small for the ranges found: at {range:.3} correlations differ from the plane's by up to \
-                 {error:.3}; run again with the full torus (--torus full)",
-                torus.p1, torus.p2
-            )
-        })
     }
 }
 
@@ -250,23 +173,16 @@ fn parameters(fit: &Fit) -> BTreeMap<String, ParameterSummary> {
 
 /// Effective sizes and R-hats of every kept site.
 fn field(chains: &[ChainDraws]) -> FieldSummary {
-    let kept = chains.first().map_or(0, |c| c.field.kept().len());
-    let figures: Vec<(f64, f64)> = (0..kept)
-        .into_par_iter()
-        .map_init(Diagnoser::new, |diagnoser, k| {
-            let series: Vec<Vec<f64>> =
-                chains.iter().map(|c| c.field.series(k).collect()).collect();
-            let draws: Vec<&[f64]> = series.iter().map(Vec::as_slice).collect();
-            (diagnoser.ess_bulk(&draws), diagnoser.rhat(&draws))
-        })
-        .collect();
-    let ess: Vec<f64> = figures.iter().map(|f| f.0).collect();
-    let rhat: Vec<f64> = figures.iter().map(|f| f.1).collect();
+    let figures = field_reliability(&chains.iter().collect::<Vec<_>>());
+    let spread = |figure: fn(&Reliability) -> f64| {
+        Spread::of(&figures.iter().map(figure).collect::<Vec<_>>())
+    };
     FieldSummary {
         n: chains.first().map_or(0, |c| c.field.mean().len()),
-        diagnosed: kept,
-        ess_bulk: Spread::of(&ess),
-        rhat_max: Spread::of(&rhat).max,
+        diagnosed: figures.len(),
+        ess_bulk: spread(|site| site.ess_bulk),
+        ess_tail: spread(|site| site.ess_tail),
+        rhat_max: spread(|site| site.rhat).max,
     }
 }
 
@@ -286,11 +202,14 @@ fn sampler(
         .filter(|e| !e.is_nan())
         .reduce(f64::min);
     let finite = |x: f64| x.is_finite().then_some(x);
+    let on_cpu = !fit.settings.device.is_gpu();
+    let warmup_seconds: f64 = chains.iter().map(|c| c.warmup_seconds).sum();
     SamplerSummary {
         gradients,
         warmup_gradients: chains.iter().map(|c| c.warmup_gradients).sum(),
-        seconds,
-        warmup_seconds: chains.iter().map(|c| c.warmup_seconds).sum(),
+        cpu_seconds: on_cpu.then_some(seconds),
+        warmup_cpu_seconds: on_cpu.then_some(warmup_seconds),
+        elapsed_seconds: fit.elapsed,
         accept: chains.iter().flat_map(|c| &c.acceptance).sum::<f64>() / count,
         divergences: chains.iter().flat_map(|c| &c.divergent).filter(|&&d| d).count() as u64,
         energy_audit: fit.audit.map(|audit| audit.worst),
@@ -307,7 +226,7 @@ fn sampler(
 mod tests {
     use super::*;
     use crate::report::Truth;
-    use crate::sample::{Settings, run};
+    use crate::sample::{EnergyAudit, Settings, run};
     use std::sync::Arc;
 
     /// Warnings about energies, and what the screen shows.

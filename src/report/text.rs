@@ -24,6 +24,11 @@ impl Summary {
         writeln!(out)?;
         self.write_field(out)?;
         self.write_cost(out)?;
+        match self.ended.as_str() {
+            "most-draws" => writeln!(out, "ended:   after the most draws that were allowed")?,
+            "out-of-time" => writeln!(out, "ended:   because its time was up")?,
+            _ => {}
+        }
         for warning in &self.warnings {
             writeln!(out, "warning: {warning}")?;
         }
@@ -71,10 +76,11 @@ impl Summary {
         };
         writeln!(
             out,
-            "field:   {} latents, ESS bulk{of}: smallest {}, median {}; largest R-hat {}",
+            "field:   {} latents, ESS bulk{of}: smallest {}, median {}; ESS tail: smallest {}; largest R-hat {}",
             field.n,
             whole(field.ess_bulk.min),
             whole(field.ess_bulk.median),
+            whole(field.ess_tail.min),
             decimals(field.rhat_max.unwrap_or(f64::NAN), 3),
         )
     }
@@ -83,15 +89,17 @@ impl Summary {
         let s = &self.sampler;
         writeln!(
             out,
-            "cost:    {} gradients in {} s of computing, after a warm-up of {} in {} s; smallest ESS {}: {} per 1000 \
-             gradients, {} per second",
+            "cost:    {} gradients{}, after a warm-up of {}{}; {} s elapsed in all; smallest ESS {}: {} per 1000 gradients, {} per \
+             second{}",
             s.gradients,
-            significant(s.seconds, 3),
+            seconds(s.cpu_seconds, " of CPU time"),
             s.warmup_gradients,
-            significant(s.warmup_seconds, 3),
+            seconds(s.warmup_cpu_seconds, ""),
+            significant(s.elapsed_seconds, 3),
             whole(s.min_ess),
             optional(s.min_ess_per_1000_gradients),
             optional(s.min_ess_per_second),
+            if s.cpu_seconds.is_some() { " of CPU time" } else { "" },
         )?;
         writeln!(
             out,
@@ -197,6 +205,11 @@ fn significant(x: f64, digits: usize) -> String {
 
 fn whole(x: Option<f64>) -> String {
     decimals(x.unwrap_or(f64::NAN), 0)
+}
+
+/// How long something took, where that is known.
+fn seconds(x: Option<f64>, of: &str) -> String {
+    x.map_or(String::new(), |x| format!(" in {} s{of}", significant(x, 3)))
 }
 
 fn optional(x: Option<f64>) -> String {

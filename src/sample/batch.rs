@@ -1,8 +1,8 @@
 //! Takes a batch of chains, of one model or of several, in lockstep from their starts, or from where they were, to their last draws.
 
 use super::audit::{Auditor, EnergyAudit};
+use super::clock::{Clock, RunClock};
 use super::member::{Member, begin, go_on_at, lanes};
-use super::recall::recall;
 use super::run::{Stage, record};
 use super::settings::Settings;
 use super::state::{BatchState, ChainState, Keeper};
@@ -28,6 +28,7 @@ pub(super) struct Batch<'a> {
     /// Transitions made.
     made: u32,
     clock: Clock,
+    run: RunClock,
     kept: Instant,
     info: Vec<Info>,
     values: Vec<f64>,
@@ -35,29 +36,21 @@ pub(super) struct Batch<'a> {
     phi: Vec<f64>,
 }
 
-/// Counts seconds of the present stage, over interruptions too.
-struct Clock {
-    before: f64,
-    begun: Instant,
-}
-
-impl Clock {
-    fn after(before: f64) -> Self {
-        Self { before, begun: Instant::now() }
-    }
-
-    fn seconds(&self) -> f64 {
-        self.before + self.begun.elapsed().as_secs_f64()
-    }
-}
-
 impl<'a> Batch<'a> {
-    /// Chains at their starts, or where their keepers have them.
+    /// Chains at their starts.
     pub(super) fn new(members: &'a [Member<'a>]) -> Result<Self> {
+        Self::at(members, Vec::new(), RunClock::start())
+    }
+
+    /// Chains where they were, or at their starts if there are no states.
+    pub(super) fn at(
+        members: &'a [Member<'a>],
+        states: Vec<BatchState>,
+        run: RunClock,
+    ) -> Result<Self> {
         let Some(first) = members.first() else {
             return Err(Error::Numeric("a batch without chains".into()));
         };
-        let states = recall(members)?;
         let kernel = if states.is_empty() { begin(members)? } else { go_on_at(members, &states)? };
         let adapter = |(b, (member, _)): (usize, (&Member<'_>, u32))| {
             Adapter::new(b, &member.plan.goals(), member.plan.model)
@@ -81,7 +74,8 @@ impl<'a> Batch<'a> {
             chains: Vec::new(),
             fields: Vec::new(),
             made: 0,
-            clock: Clock::after(0.0),
+            clock: Clock::after(0.0, !first.plan.settings.device.is_gpu()),
+            run,
             kept: Instant::now(),
         };
         if states.is_empty() {
@@ -94,12 +88,13 @@ impl<'a> Batch<'a> {
 
     /// Takes up what was learnt and recorded before.
     fn go_on(&mut self, states: Vec<BatchState>) -> Result<()> {
+        let on_thread = !self.settings.device.is_gpu();
         let mut adapters = self.adapters.iter_mut();
         let mut records = Vec::new();
         let mut chains = Vec::new();
         for ((member, auditor), state) in self.members.iter().zip(&mut self.auditors).zip(states) {
             self.made = state.transitions;
-            self.clock = Clock::after(state.seconds);
+            self.clock = Clock::after(state.seconds, on_thread);
             auditor.go_on(state.audit);
             for (adapter, state) in adapters.by_ref().take(member.ids.len()).zip(state.adapters) {
                 adapter.restore(state);
@@ -111,18 +106,13 @@ impl<'a> Batch<'a> {
             self.choose()?;
         }
         for (member, mut record) in records {
-            record.make_room(self.settings.draws as usize);
             self.fields.push(record.take_field(&member.plan.field));
             self.chains.push(record);
         }
         for (b, chain) in chains.iter().enumerate() {
             self.kernel.restore(b, chain)?;
         }
-        self.kernel.system.latents.status()?;
-        for (member, id) in lanes(self.members) {
-            member.progress.resumed(id, self.made);
-        }
-        Ok(())
+        self.kernel.system.latents.status()
     }
 
     /// Says what is kept of draws.
@@ -131,16 +121,29 @@ impl<'a> Batch<'a> {
         self.kernel.system.latents.choose(&plans)
     }
 
-    /// Makes all transitions that are left.
+    /// Makes all transitions of a run whose length is known.
     pub(super) fn run(mut self) -> Result<Vec<Record>> {
+        self.advance(self.settings.warmup + self.settings.draws)?;
+        self.finish()
+    }
+
+    /// Makes transitions until there are so many, and lays the chains to rest.
+    pub(super) fn run_to(mut self, last: u32) -> Result<Vec<BatchState>> {
+        self.advance(last)?;
+        self.complete()?;
+        self.states()
+    }
+
+    /// Makes transitions until there are so many.
+    fn advance(&mut self, last: u32) -> Result<()> {
         let warmup = self.settings.warmup;
-        let last = warmup + self.settings.draws;
+        self.make_room(last.saturating_sub(warmup) as usize);
         while self.made < last {
             if self.made < warmup {
                 self.warm_up()?;
             } else {
                 if self.chains.is_empty() {
-                    self.begin_drawing()?;
+                    self.begin_drawing((last - warmup) as usize)?;
                 }
                 self.draw()?;
             }
@@ -148,12 +151,18 @@ impl<'a> Batch<'a> {
             let turning = self.made == warmup || self.made == last;
             self.keep_if_due(turning, self.made < last)?;
         }
-        self.finish()
+        Ok(())
     }
 
-    /// Seconds of computing, shared by the chains of a batch.
+    /// Makes room for so many draws in all, so that recording asks for no memory.
+    fn make_room(&mut self, draws: usize) {
+        self.chains.iter_mut().for_each(|record| record.make_room(draws));
+        self.fields.iter_mut().for_each(|field| field.make_room(draws));
+    }
+
+    /// Seconds that each chain was computed in the present stage.
     fn share(&self) -> f64 {
-        self.clock.seconds() / self.info.len() as f64
+        self.clock.share(self.info.len())
     }
 
     fn warm_up(&mut self) -> Result<()> {
@@ -185,9 +194,8 @@ impl<'a> Batch<'a> {
     }
 
     /// Makes records with room for every draw.
-    fn begin_drawing(&mut self) -> Result<()> {
+    fn begin_drawing(&mut self, draws: usize) -> Result<()> {
         let warmup_seconds = self.share();
-        let draws = self.settings.draws as usize;
         for (b, (Member { plan, .. }, id)) in lanes(self.members).enumerate() {
             let hyperparameters = plan.model.hyperparameters().len();
             self.chains.push(ChainDraws {
@@ -200,7 +208,7 @@ impl<'a> Batch<'a> {
             // One by one, because a clone has no room to grow into.
             self.fields.push(FieldDraws::new(&plan.field, draws));
         }
-        self.clock = Clock::after(0.0);
+        self.clock = Clock::after(0.0, !self.settings.device.is_gpu());
         self.choose()
     }
 
@@ -265,13 +273,15 @@ impl<'a> Batch<'a> {
             record.field = field;
         }
         let (mut adapters, mut chains) = (adapters.iter(), chains.into_iter());
-        let (mut records, seconds) = (records.into_iter(), self.clock.seconds());
+        let mut records = records.into_iter();
+        let (seconds, elapsed) = (self.share(), self.run.seconds());
         let state = |(member, auditor): (&Member<'_>, &Auditor)| {
             let own = member.ids.len();
             BatchState {
                 ids: member.ids.to_vec(),
                 transitions: self.made,
                 seconds,
+                elapsed,
                 chains: chains.by_ref().take(own).collect(),
                 adapters: adapters.by_ref().take(own).map(Adapter::state).collect(),
                 records: records.by_ref().take(own).collect(),
@@ -291,17 +301,25 @@ impl<'a> Batch<'a> {
         }
     }
 
-    fn finish(mut self) -> Result<Vec<Record>> {
+    /// Completes the records of the draws so far.
+    fn complete(&mut self) -> Result<()> {
         if self.chains.is_empty() {
-            self.begin_drawing()?;
+            return Ok(());
         }
         self.kernel.system.latents.finish(&mut self.fields);
         self.kernel.system.latents.status()?;
         let seconds = self.share();
-        for (b, (draws, field)) in self.chains.iter_mut().zip(self.fields).enumerate() {
-            draws.field = field;
+        for (b, draws) in self.chains.iter_mut().enumerate() {
             draws.seconds = seconds;
             draws.gradients = self.kernel.system.latents.gradients(b) - draws.warmup_gradients;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<Record>> {
+        self.complete()?;
+        for (draws, field) in self.chains.iter_mut().zip(self.fields) {
+            draws.field = field;
         }
         let mut chains = self.chains.into_iter();
         let each = self.members.iter().zip(&self.auditors);

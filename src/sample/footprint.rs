@@ -53,7 +53,7 @@ impl Footprint {
     /// Of a run with so many latents, sites and hyperparameters.
     pub fn of_size([latents, sites, hyperparameters]: [usize; 3], settings: &Settings) -> Self {
         let plan = field_plan_of(sites, settings);
-        let (chains, draws) = (u64::from(settings.chains), u64::from(settings.draws));
+        let (chains, draws) = (u64::from(settings.chains), u64::from(settings.most_draws()));
         let whole = plan.every().map_or(0, |every| draws.div_ceil(every as u64) * sites as u64);
         let fields = 4 * chains * (draws * plan.kept().len() as u64 + whole);
         let scalars = 8 * chains * draws * (hyperparameters as u64 + 4);

@@ -3,6 +3,7 @@
 mod audit;
 mod batch;
 mod bundle;
+mod clock;
 mod footprint;
 mod information;
 mod member;
@@ -11,12 +12,14 @@ mod place;
 mod plan;
 mod recall;
 mod rivals;
+mod rounds;
 mod run;
 mod settings;
 mod start;
 mod state;
 mod step_size;
 mod transition;
+mod until;
 mod warmup;
 
 pub use crate::baseline::DIVERGENT;
@@ -30,3 +33,5 @@ pub use run::{Fit, Part, Progress, Stage, run, run_kept, run_together};
 pub use settings::{CoordinateChoice, MassChoice, Method, Settings};
 pub use state::{BatchState, ChainState, Keeper};
 pub use transition::{Info, Kernel, Tuning};
+pub(crate) use until::field_reliability;
+pub use until::{Check, Ended, Until};

@@ -119,7 +119,7 @@ pub(super) fn field_plan_of(sites: usize, settings: &Settings) -> FieldPlan {
 impl Settings {
     /// Chains and draws of each that fields are thinned for.
     fn planned_draws(&self) -> [usize; 2] {
-        let (chains, draws) = self.planned.unwrap_or((self.chains, self.draws));
+        let (chains, draws) = self.planned.unwrap_or((self.chains, self.most_draws()));
         [chains as usize, draws as usize]
     }
 

@@ -3,6 +3,7 @@
 //! During warm-up step sizes follow the acceptance of their block by dual averaging; at the end of each window but the first, which only
 //! looks for the typical set, scales are learnt from its draws as in Stan, and informed coordinates from its latents.
 
+use super::clock::{Clock, RunClock};
 use super::information::Share;
 use super::plan::{JITTER, choose_coordinates, choose_mass, field_plan};
 use super::run::{Fit, Progress, Stage, pool, record};
@@ -10,6 +11,7 @@ use super::settings::{CoordinateChoice, MassChoice, Method, Settings};
 use super::start::start;
 use super::step_size::DualAveraging;
 use super::transition::Info;
+use super::until::Ended;
 use super::warmup::{FieldLearner, windows};
 use crate::baseline::{
     Address, Hmc, HmcGibbs, Nuts, Outcome, Rival, RmhmcGibbs, Scales, SoftAbs, Space, State,
@@ -23,7 +25,6 @@ use crate::model::Model;
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// The longest step a dual averaging may ask for: far beyond stability in any units that are learnt.
 const LONGEST_STEP: f64 = 100.0;
@@ -43,7 +44,7 @@ pub(super) fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progre
         ));
     }
     let settings = &Settings { coordinates: coordinates(settings)?, ..settings.clone() };
-    let plan = Plan::new(model, settings);
+    let (plan, elapsed) = (Plan::new(model, settings), RunClock::start());
     let ids: Vec<u32> = (0..settings.chains).map(|c| settings.first_chain + c).collect();
     let chains = pool(settings)?.install(|| {
         ids.into_par_iter().map(|id| plan.chain(id, progress)).collect::<Result<Vec<_>>>()
@@ -52,6 +53,8 @@ pub(super) fn run(model: &Arc<Model>, settings: &Settings, progress: &dyn Progre
     Ok(Fit {
         model: model.clone(),
         settings: settings.clone(),
+        ended: Ended::Asked,
+        elapsed: elapsed.seconds(),
         coordinates,
         device: settings.device.name(),
         chains,
@@ -112,7 +115,7 @@ impl<'a> Plan<'a> {
         };
         let mut tuner = Tuner::new(self);
         tuner.set(&mut chain, false);
-        let begun = Instant::now();
+        let clock = Clock::after(0.0, true);
         for transition in 0..settings.warmup {
             let outcome = chain.advance(Address { seed: settings.seed, chain: id, transition });
             tuner.update(transition, &mut chain, &outcome)?;
@@ -121,7 +124,7 @@ impl<'a> Plan<'a> {
         let mut draws = ChainDraws {
             step_size: tuner.set(&mut chain, true),
             warmup_gradients: chain.space.gradients(),
-            warmup_seconds: begun.elapsed().as_secs_f64(),
+            warmup_seconds: clock.share(1),
             ..ChainDraws::new(
                 id,
                 self.model.hyperparameters().len(),
@@ -129,7 +132,7 @@ impl<'a> Plan<'a> {
                 settings.draws as usize,
             )
         };
-        let begun = Instant::now();
+        let clock = Clock::after(0.0, true);
         let mut drawn = vec![0.0; self.model.hyperparameters().len()];
         for transition in settings.warmup..settings.warmup + settings.draws {
             let outcome = chain.advance(Address { seed: settings.seed, chain: id, transition });
@@ -138,7 +141,7 @@ impl<'a> Plan<'a> {
             draws.field.record(&chain.state.field);
             tell(Stage::Sampling, &info(&outcome), &chain);
         }
-        draws.seconds = begun.elapsed().as_secs_f64();
+        draws.seconds = clock.share(1);
         draws.gradients = chain.space.gradients() - draws.warmup_gradients;
         Ok(draws)
     }

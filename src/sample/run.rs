@@ -1,19 +1,20 @@
 //! Runs all chains of a fit and gathers what they recorded: on the CPU each on its own thread, on a GPU all in lockstep.
 
 use super::audit::EnergyAudit;
-use super::batch::Batch;
 use super::bundle::batches;
+use super::clock::RunClock;
 use super::member::Member;
 use super::pilot::{Prepared, Wanted, prepare};
 use super::place::rehearse;
 use super::plan::{Plan, may_shrink, takes_block};
+use super::rounds::run_batches;
 use super::settings::{Method, Settings};
 use super::state::Keeper;
 use super::transition::Info;
+use super::until::{Check, Ended};
 use crate::draws::ChainDraws;
 use crate::error::{Error, Result};
 use crate::model::Model;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Where a chain is.
@@ -32,6 +33,9 @@ pub trait Progress: Sync {
 
     /// A chain goes on after so many transitions that were made before.
     fn resumed(&self, _chain: u32, _transitions: u32) {}
+
+    /// All chains of a model were looked at, and go on to so many draws each, or not at all.
+    fn checked(&self, _check: &Check, _next: Option<u32>) {}
 }
 
 impl Progress for () {
@@ -43,8 +47,12 @@ impl Progress for () {
 pub struct Fit {
     /// The model that was fitted.
     pub model: Arc<Model>,
-    /// The settings it was fitted with.
+    /// The settings it was fitted with; `draws` are those that were made.
     pub settings: Settings,
+    /// Why it ended.
+    pub ended: Ended,
+    /// Seconds from its beginning to its end, without those between being stopped and resumed.
+    pub elapsed: f64,
     /// Coordinates the chains ended in.
     pub coordinates: &'static str,
     /// Where it ran.
@@ -89,6 +97,7 @@ pub fn run_kept(
 /// for by the same commands, whatever their lengths, and their draws have the same bits as those of separate fits.
 pub fn run_together(parts: &[Part<'_>], settings: &Settings) -> Result<Vec<Fit>> {
     settings.check()?;
+    let clock = RunClock::start();
     if settings.method != Method::Sshmc {
         let run = |part: &Part<'_>| super::rivals::run(part.model, settings, part.progress);
         return parts.iter().map(run).collect();
@@ -105,9 +114,9 @@ pub fn run_together(parts: &[Part<'_>], settings: &Settings) -> Result<Vec<Fit>>
             ..one
         };
         let prepared = self::prepared(parts, &settings)?.into_iter().map(noted);
-        return run_prepared(parts, &prepared.collect::<Vec<_>>(), &settings);
+        return run_prepared(parts, &prepared.collect::<Vec<_>>(), &settings, clock);
     }
-    run_prepared(parts, &prepared, settings)
+    run_prepared(parts, &prepared, settings, clock)
 }
 
 /// Does something with the chains in their batches.
@@ -134,35 +143,15 @@ fn run_prepared(
     parts: &[Part<'_>],
     prepared: &[Prepared],
     settings: &Settings,
+    clock: RunClock,
 ) -> Result<Vec<Fit>> {
     let mut fits = with_batches(parts, prepared, settings, |plans, batches| {
-        run_batches(plans, batches, settings)
+        run_batches(plans, batches, settings, clock)
     })?;
     for (fit, one) in fits.iter_mut().zip(prepared) {
         if let Some(first) = fit.chains.first_mut() {
             first.warmup_gradients += one.cost;
         }
-    }
-    Ok(fits)
-}
-
-/// Runs all batches and gathers what the chains of each model recorded.
-fn run_batches(
-    plans: &[Plan<'_>],
-    batches: &[Vec<Member<'_>>],
-    settings: &Settings,
-) -> Result<Vec<Fit>> {
-    let run = |members: &Vec<Member<'_>>| Batch::new(members)?.run();
-    // A GPU has room for one batch; threads have a chain each.
-    let records: Vec<_> = match settings.device.is_gpu() {
-        true => batches.iter().map(run).collect::<Result<_>>()?,
-        false => pool(settings)?.install(|| batches.par_iter().map(run).collect::<Result<_>>())?,
-    };
-    let mut fits: Vec<Fit> = plans.iter().map(|plan| empty(plan, settings)).collect();
-    for (member, (chains, audit)) in batches.iter().flatten().zip(records.into_iter().flatten()) {
-        let fit = &mut fits[member.part];
-        fit.chains.extend(chains);
-        fit.audit = EnergyAudit::worst_of(fit.audit, audit);
     }
     Ok(fits)
 }
@@ -179,10 +168,12 @@ fn prepared(parts: &[Part<'_>], settings: &Settings) -> Result<Vec<Prepared>> {
     each.collect()
 }
 
-fn empty(plan: &Plan<'_>, settings: &Settings) -> Fit {
+pub(super) fn empty(plan: &Plan<'_>, settings: &Settings) -> Fit {
     Fit {
         model: plan.model.clone(),
         settings: settings.clone(),
+        ended: Ended::Asked,
+        elapsed: 0.0,
         coordinates: plan.name,
         device: settings.device.name(),
         chains: Vec::new(),

@@ -1,5 +1,6 @@
 //! Lists what a user may choose about a run; the defaults need no tuning.
 
+use super::until::Until;
 use crate::device::{Device, Flow};
 use crate::error::{Error, Result};
 use crate::integrate::Integrator;
@@ -75,8 +76,10 @@ pub struct Settings {
     pub first_chain: u32,
     /// Transitions that tune and are thrown away.
     pub warmup: u32,
-    /// Transitions that are kept.
+    /// Transitions that are kept; where `until` says when to end, those before the first look.
     pub draws: u32,
+    /// Draws on until the chains can be trusted; none: `draws` it is. Only [`Method::Sshmc`] can.
+    pub until: Option<Until>,
     /// Seed of all randomness.
     pub seed: u64,
     /// Threads to use; none: one per core.
@@ -129,6 +132,7 @@ impl Default for Settings {
             first_chain: 0,
             warmup: 500,
             draws: 1000,
+            until: None,
             seed: 1,
             threads: None,
             device: Device::cpu(),
@@ -175,6 +179,17 @@ impl Settings {
         if self.threads == Some(0) {
             at_least_one("threads", 0)?;
         }
+        if let Some(until) = self.until {
+            at_least_one("max-draws", until.most)?;
+            if self.method != Method::Sshmc {
+                return Err(Error::input(
+                    "method",
+                    "sshmc, the one that can draw until the chains are trusted",
+                    self.method.name(),
+                    "say how many --draws it shall make",
+                ));
+            }
+        }
         let inside = |name: &str, value: f64, lower: f64, upper: f64| {
             if value > lower && value < upper {
                 return Ok(());
@@ -198,6 +213,11 @@ impl Settings {
             inside("information share", share, -1e-9, 1e6)?;
         }
         Ok(())
+    }
+
+    /// The most draws a chain can have.
+    pub fn most_draws(&self) -> u32 {
+        self.until.map_or(self.draws, |until| until.most)
     }
 
     /// Whether coordinates are learnt.

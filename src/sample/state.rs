@@ -31,8 +31,10 @@ pub struct BatchState {
     pub ids: Vec<u32>,
     /// Transitions made, of warm-up and after it.
     pub transitions: u32,
-    /// Seconds spent in the present stage.
+    /// Seconds that each chain was computed in the present stage.
     pub(super) seconds: f64,
+    /// Seconds that have passed in the run.
+    pub(super) elapsed: f64,
     pub(super) chains: Vec<ChainState>,
     /// What is being learnt; empty after warm-up.
     pub(super) adapters: Vec<AdapterState>,
@@ -48,6 +50,7 @@ impl BatchState {
             ids: self.ids.clone(),
             transitions: self.transitions,
             seconds: self.seconds,
+            elapsed: self.elapsed,
             chains: self.chains.clone(),
             adapters: self.adapters.clone(),
             records,
@@ -57,9 +60,11 @@ impl BatchState {
 
     /// Adds the chains of another batch that has come as far.
     pub fn join(&mut self, other: Self) {
+        let (own, more) = (self.ids.len() as f64, other.ids.len() as f64);
+        self.seconds = (own * self.seconds + more * other.seconds) / (own + more).max(1.0);
+        self.elapsed = self.elapsed.max(other.elapsed);
         self.ids.extend(other.ids);
         self.transitions = self.transitions.min(other.transitions);
-        self.seconds += other.seconds;
         self.chains.extend(other.chains);
         self.adapters.extend(other.adapters);
         self.records.extend(other.records);

@@ -11,16 +11,20 @@ const MOMENTS: u32 = 20;
 
 #[test]
 fn a_fit_that_is_killed_at_any_moment_ends_with_the_same_bits() {
+    survives(&format!("{FIT} --draws 150"), MOMENTS, 1914);
+}
+
+/// Kills a fit at so many moments, which a seed chooses.
+pub(crate) fn survives(fit: &str, count: u32, seed: u64) {
     let directory = with_data();
     let here = directory.path();
-    let fit = format!("{FIT} --draws 150");
     let begun = Instant::now();
     succeed(here, &format!("{fit} --out whole"));
     let span = begun.elapsed();
     let whole = bits(&here.join("whole"));
-    let moments = Stream::new(1914, 0, 0, Purpose::Other);
+    let moments = Stream::new(seed, 0, 0, Purpose::Other);
     let mut killed = 0;
-    for moment in 0..MOMENTS {
+    for moment in 0..count {
         let name = format!("run-{moment}");
         // Every third run is killed a second time while it is being resumed.
         for turn in 0..=u32::from(moment % 3 == 0) {
@@ -49,7 +53,7 @@ fn a_fit_that_is_killed_at_any_moment_ends_with_the_same_bits() {
         fs::remove_dir_all(here.join(&name)).unwrap();
     }
     // If none were hit the test would show nothing.
-    assert!(killed >= MOMENTS / 4, "only {killed} runs were still going when they were killed");
+    assert!(killed >= count / 4, "only {killed} runs were still going when they were killed");
 }
 
 /// The comparison sees another seed.

@@ -3,6 +3,7 @@
 use super::bounds;
 use super::task::Task;
 use crate::cli::failure::Failure;
+use crate::cli::length::show_duration;
 use crate::cli::options::{Chosen, Common, Origin};
 use crate::cli::screen::Screen;
 use sshmc::archive::{Axis, Variable};
@@ -190,12 +191,26 @@ impl Job {
         let Footprint { memory, disk } = self.footprint;
         let (memory, disk) = (bounds::size(memory), bounds::size(disk));
         writeln!(screen, "  at most about {memory} of memory and {disk} of disk")?;
-        let Settings { chains, warmup, draws, seed, .. } = self.settings;
-        writeln!(
-            screen,
-            "  {} of {warmup} warm-up transitions and {draws} draws, seed {seed}\n",
-            counted(chains, "chain")
-        )?;
+        let Settings { chains, warmup, draws, seed, until, .. } = self.settings;
+        let chains = counted(chains, "chain");
+        match until {
+            None => writeln!(
+                screen,
+                "  {chains} of {warmup} warm-up transitions and {draws} draws, seed {seed}"
+            )?,
+            Some(until) => {
+                let time = until.time.map(|time| format!(" or {}", show_duration(time)));
+                writeln!(
+                    screen,
+                    "  {chains} of {warmup} warm-up transitions and as many draws as it takes: until every ESS is {} and R-hat {}, at most \
+                     {}{}; seed {seed}",
+                    until.ess,
+                    until.rhat,
+                    until.most,
+                    time.unwrap_or_default()
+                )?;
+            }
+        }
         screen.flush()
     }
 }

@@ -1,9 +1,9 @@
 //! Runs prepared fits: samples with a progress bar, writes and prints the results.
 
-use super::job::Job;
+use super::job::{Job, as_typed};
 use crate::cli::failure::Failure;
 use crate::cli::interrupt;
-use crate::cli::progress::Bar;
+use crate::cli::progress::Watch;
 use crate::cli::screen::Screen;
 use sshmc::archive::{Archive, Contents, Mark, archive_of};
 use sshmc::checkpoint::{CheckpointOptions, Checkpoints, has_states};
@@ -39,10 +39,7 @@ impl Job {
     ) -> Result<Summary, Failure> {
         self.introduce(screen).map_err(Failure::printing)?;
         let begun = Instant::now();
-        let outcome = match Bar::open(&self.model, &self.settings, quiet) {
-            Some(bar) => self.sample(&bar),
-            None => self.sample(&()),
-        };
+        let outcome = self.sample(&Watch::open(&self.model, &self.settings, screen, quiet));
         self.conclude(outcome, begun, screen, write)
     }
 
@@ -80,15 +77,15 @@ impl Job {
         jobs.into_iter().zip(fits).enumerate().map(finish).collect()
     }
 
-    /// What the archive of the fit is for.
-    fn archive(&self) -> sshmc::Result<Archive> {
+    /// The archive of the fit, for so many draws of each chain.
+    fn archive(&self, draws: u32) -> sshmc::Result<Archive> {
         let (model, settings) = (&self.model, &self.settings);
         let names = model.hyperparameters().names();
         let contents = Contents {
             model: model.name().to_owned(),
             names: names.iter().map(ToString::to_string).collect(),
             chains: (0..settings.chains).map(|chain| settings.first_chain + chain).collect(),
-            draws: settings.draws as usize,
+            draws: draws as usize,
             axes: self.axes.clone(),
             data: self.data.clone(),
         };
@@ -101,7 +98,9 @@ impl Job {
         let stop = interrupt::watch();
         let options = CheckpointOptions { interval: self.interval, stop, warn: &warn };
         let (directory, device) = (self.output.staging(), self.settings.device.name());
-        let kept = Checkpoints::open(directory, self.archive()?, &device, options)?;
+        // There is room for all that may come; what is not needed is cut off in the end.
+        let archive = self.archive(self.settings.most_draws())?;
+        let kept = Checkpoints::open(directory, archive, &device, options)?;
         self.sources.iter().try_for_each(|source| kept.import(source))?;
         Ok(kept)
     }
@@ -111,16 +110,26 @@ impl Job {
         if self.whole.is_some() {
             let kept = self.checkpoints()?;
             let fit = sample::run_kept(&self.model, &self.settings, progress, &kept)?;
-            kept.tidy();
+            self.complete(&kept, &fit)?;
             return Ok(fit);
         }
         interrupt::forsake(self.output.staging());
-        let archive = self.archive()?;
+        let archive = self.archive(self.settings.draws)?;
         let fit = sample::run(&self.model, &self.settings, progress)?;
         fit.chains
             .iter()
             .try_for_each(|chain| archive.append(chain, Mark::default()).map(|_| ()))?;
         Ok(fit)
+    }
+
+    /// Ends the archive where the draws do, and removes what is of no use any more.
+    fn complete(&self, kept: &Checkpoints<'_>, fit: &Fit) -> sshmc::Result<()> {
+        let draws = fit.settings.draws;
+        if draws < self.settings.most_draws() {
+            kept.end(&self.archive(draws)?, &fit.chains)?;
+        }
+        kept.tidy();
+        Ok(())
     }
 
     /// What an error of its run means to the user.
@@ -176,6 +185,8 @@ impl Job {
         let seconds = begun.elapsed().as_secs_f64();
         let mut record = RunRecord::new(fit, self.command.clone(), self.subject.clone(), seconds);
         record.lgcp = self.lgcp.take();
+        let whole = self.whole.as_ref().map(|whole| as_typed([whole.display().to_string()]));
+        record.directory = whole.unwrap_or_default();
         let output = &self.output;
         let finished = Finished { fit, summary: &summary, output };
         output
@@ -187,10 +198,14 @@ impl Job {
             .and_then(|page| output.write_text("report.html", &page))
             .map_err(|error| self.failure(error))?;
         self.output.commit().map_err(Failure::finishing)?;
+        writeln!(screen).map_err(Failure::printing)?;
         for note in &fit.model.notes()[self.model.notes().len()..] {
             writeln!(screen, "note: {note}").map_err(Failure::printing)?;
         }
         summary.write_text(&self.truth, screen).map_err(Failure::printing)?;
+        if let Some(advice) = summary.advice(&record.directory) {
+            writeln!(screen, "advice:  {advice}").map_err(Failure::printing)?;
+        }
         let seconds = begun.elapsed().as_secs_f64();
         screen.tell(&format!(
             "\nDone in {seconds:.1} s. Results are in {}\nOpen {} in a browser.\n",
@@ -211,6 +226,7 @@ fn sample_together(jobs: &[Job], progress: &dyn Progress) -> sshmc::Result<Vec<F
         .map(|(job, keeper)| Part { model: &job.model, progress, keeper })
         .collect();
     let fits = sample::run_together(&parts, &first.settings)?;
-    kept.iter().for_each(Checkpoints::tidy);
+    let each = jobs.iter().zip(&kept).zip(&fits);
+    each.map(|((job, kept), fit)| job.complete(kept, fit)).collect::<sshmc::Result<()>>()?;
     Ok(fits)
 }

@@ -148,12 +148,13 @@ impl Sv {
 
     /// A bar over all transitions of so many series.
     fn tally(&self, series: usize) -> Tally {
-        Tally::open(series as u64 * self.transitions(), self.common.quiet)
+        Tally::open(series as u64 * self.transitions(), self.common.chains, self.common.quiet)
     }
 
     /// Transitions of a series.
     fn transitions(&self) -> u64 {
-        u64::from(self.common.chains) * u64::from(self.common.warmup + self.common.draws)
+        u64::from(self.common.chains)
+            * (u64::from(self.common.warmup) + u64::from(self.common.draws().0))
     }
 
     /// Fits each series on a thread of its own.

@@ -96,6 +96,13 @@ impl Task {
 
     /// The same task with an option set to another value.
     pub(crate) fn with_option(&self, option: &str, value: &str) -> Self {
+        let mut task = self.without_option(option);
+        task.words.extend([option.to_owned(), value.to_owned()]);
+        task
+    }
+
+    /// The same task without an option.
+    pub(crate) fn without_option(&self, option: &str) -> Self {
         let mut words = Vec::with_capacity(self.words.len() + 2);
         let mut rest = self.words.iter();
         while let Some(word) = rest.next() {
@@ -105,7 +112,6 @@ impl Task {
                 words.push(word.clone());
             }
         }
-        words.extend([option.to_owned(), value.to_owned()]);
         Self { words, ..self.clone() }
     }
 
@@ -152,6 +158,7 @@ mod tests {
         for line in ["fit sv --draws 5 --out a", "fit sv --draws=5 --out a", "fit sv --out a"] {
             let changed = task(line).with_option("--draws", "9");
             assert_eq!(changed.words, words("fit sv --out a --draws 9"));
+            assert_eq!(task(line).without_option("--draws").words, words("fit sv --out a"));
         }
         let other = task("fit sv --draws-x 5").with_option("--draws", "9");
         assert_eq!(other.words, words("fit sv --draws-x 5 --draws 9"));

@@ -1,7 +1,8 @@
 //! Runs one method and keeps its figures, so that a later call need not run it again.
 
 use super::runs::{Kind, Run};
-use crate::cli::progress::Bar;
+use crate::cli::progress::Watch;
+use crate::cli::screen::Screen;
 use serde::{Deserialize, Serialize};
 use sshmc::diagnose::Diagnoser;
 use sshmc::draws::ChainDraws;
@@ -150,10 +151,10 @@ impl Store {
 
     /// Runs and keeps it.
     pub(crate) fn make(&self, run: &Run, quiet: bool) -> Result<Figures> {
-        let outcome = match Bar::open(&run.model, &run.settings, quiet) {
-            Some(bar) => sample::run(&run.model, &run.settings, &bar),
-            None => sample::run(&run.model, &run.settings, &()),
-        };
+        let mut silence = Screen::open(true);
+        let watch = Watch::open(&run.model, &run.settings, &mut silence, quiet);
+        let outcome = sample::run(&run.model, &run.settings, &watch);
+        drop(watch);
         let figures = Figures::new(&outcome?, &run.key);
         write(&self.path(run), serde_json::to_string(&figures).unwrap_or_default().as_bytes())?;
         Ok(figures)

@@ -7,7 +7,7 @@ mod posterior;
 
 use super::map::{MOST_SPECKS, area_unit, file_unit};
 use super::numbers::{counted, number};
-use super::{FieldMoments, LgcpRun, Run, Summary, draw_volatility};
+use super::{FieldMoments, LgcpRun, Remedy, Run, RunRecord, Summary, draw_volatility};
 use crate::data::Table;
 use crate::error::{Error, Result};
 use html::{drawing, escape, picture, section, table};
@@ -65,13 +65,27 @@ fn verdict(run: &Run) -> String {
         reasons.push("it cannot be told whether the chains agree: run at least 2 chains with at least 4 draws".into());
     }
     let items: String = reasons.iter().map(|text| format!("<li>{}</li>", escape(text))).collect();
-    let again = with_option(&run.record.command, "--warmup", 2 * summary.warmup.max(250));
-    let again = with_option(&again, "--draws", 4 * summary.draws.max(250));
+    let (what, command) = remedy(run);
     format!(
-        "<section class=\"verdict bad\"><h2>Do not trust these results yet</h2><p>Because:</p><ul>{items}</ul><p>Try a longer \
-         run:</p><pre>{}</pre></section>\n",
-        escape(&again)
+        "<section class=\"verdict bad\"><h2>Do not trust these results yet</h2><p>Because:</p><ul>{items}</ul><p>{what}:</p><pre>{}\
+         </pre></section>\n",
+        escape(&command)
     )
+}
+
+/// What to do about results that cannot be trusted, and the command that does it.
+fn remedy(run: &Run) -> (&'static str, String) {
+    let RunRecord { command, directory, .. } = &run.record;
+    let summary = &run.summary;
+    if summary.remedy == Some(Remedy::Extend) && !directory.is_empty() {
+        let extend = format!("sshmc extend {directory}");
+        return ("Draw on, from where the chains are, until they can be trusted", extend);
+    }
+    let again = with_option(command, "--warmup", 2 * summary.warmup.max(250));
+    match summary.method.as_str() {
+        "sshmc" => ("Try a longer warm-up", again),
+        _ => ("Try a longer run", with_option(&again, "--draws", 4 * summary.draws.max(250))),
+    }
 }
 
 /// A command line with an option set to a value, in place of the value it may have.
@@ -173,13 +187,15 @@ fn sampling(run: &Run) -> String {
             ),
         ),
         ("device", format!("{device}, {}", counted(run.record.threads, "thread"))),
-        ("wall-clock time", format!("{:.1} s", run.record.seconds)),
+        ("elapsed time", format!("{:.1} s", sampler.elapsed_seconds)),
         (
-            "computing",
-            format!(
-                "{:.1} s warm-up and {:.1} s drawing, over all chains",
-                sampler.warmup_seconds, sampler.seconds
-            ),
+            "CPU time",
+            match (sampler.warmup_cpu_seconds, sampler.cpu_seconds) {
+                (Some(warmup), Some(drawing)) => {
+                    format!("{warmup:.1} s warm-up and {drawing:.1} s drawing, over all chains")
+                }
+                _ => "not counted on a GPU".to_owned(),
+            },
         ),
         (
             "gradients",

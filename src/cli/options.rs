@@ -29,7 +29,7 @@ pub(crate) struct Common {
     #[arg(long, value_name = "N", help_heading = "Sampling")]
     pub(crate) chain_offset: Option<u32>,
     /// Transitions of each chain that tune the sampler and are thrown away
-    #[arg(long, value_name = "N", default_value_t = 500, help_heading = "Sampling")]
+    #[arg(long, value_name = "N", default_value_t = 300, help_heading = "Sampling")]
     pub(crate) warmup: u32,
     /// How long it goes on
     #[command(flatten)]
@@ -190,6 +190,8 @@ pub(crate) enum Coordinates {
     Whitened,
     /// Standardised by prior and data, learnt during warm-up
     Informed,
+    /// Standardised by what data say about each smooth mode of a map, learnt by a pilot run (what auto takes for maps on the CPU)
+    Block,
 }
 
 impl From<Coordinates> for CoordinateChoice {
@@ -199,6 +201,7 @@ impl From<Coordinates> for CoordinateChoice {
             Coordinates::Centred => CoordinateChoice::Centred,
             Coordinates::Whitened => CoordinateChoice::Whitened,
             Coordinates::Informed => CoordinateChoice::Informed,
+            Coordinates::Block => CoordinateChoice::Block,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Takes a batch of chains, of one model or of several, in lockstep from their starts, or from where they were, to their last draws.
 
-use super::audit::{Auditor, EnergyAudit};
+use super::audit::Auditor;
 use super::clock::{Clock, RunClock};
 use super::member::{Member, begin, go_on_at, lanes};
 use super::run::{Stage, record};
@@ -11,9 +11,6 @@ use super::warmup::Adapter;
 use crate::draws::{ChainDraws, FieldDraws};
 use crate::error::{Error, Result};
 use std::time::Instant;
-
-/// What the chains of a model recorded, and the audit of their energies if there was one.
-pub(super) type Record = (Vec<ChainDraws>, Option<EnergyAudit>);
 
 /// A batch on its way. Its lanes are the chains of its members, one member after the other.
 pub(super) struct Batch<'a> {
@@ -37,11 +34,6 @@ pub(super) struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// Chains at their starts.
-    pub(super) fn new(members: &'a [Member<'a>]) -> Result<Self> {
-        Self::at(members, Vec::new(), RunClock::start())
-    }
-
     /// Chains where they were, or at their starts if there are no states.
     pub(super) fn at(
         members: &'a [Member<'a>],
@@ -119,12 +111,6 @@ impl<'a> Batch<'a> {
     fn choose(&mut self) -> Result<()> {
         let plans: Vec<_> = lanes(self.members).map(|(member, _)| &member.plan.field).collect();
         self.kernel.system.latents.choose(&plans)
-    }
-
-    /// Makes all transitions of a run whose length is known.
-    pub(super) fn run(mut self) -> Result<Vec<Record>> {
-        self.advance(self.settings.warmup + self.settings.draws)?;
-        self.finish()
     }
 
     /// Makes transitions until there are so many, and lays the chains to rest.
@@ -314,19 +300,6 @@ impl<'a> Batch<'a> {
             draws.gradients = self.kernel.system.latents.gradients(b) - draws.warmup_gradients;
         }
         Ok(())
-    }
-
-    fn finish(mut self) -> Result<Vec<Record>> {
-        self.complete()?;
-        for (draws, field) in self.chains.iter_mut().zip(self.fields) {
-            draws.field = field;
-        }
-        let mut chains = self.chains.into_iter();
-        let each = self.members.iter().zip(&self.auditors);
-        let record = |(member, auditor): (&Member<'_>, &Auditor)| {
-            (chains.by_ref().take(member.ids.len()).collect(), auditor.found())
-        };
-        Ok(each.map(record).collect())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::member::{Member, begin};
 use super::plan::{choose_coordinates, choose_mass};
-use super::settings::{Method, Settings};
+use super::settings::{CoordinateChoice, Method, Settings};
 use crate::device::{Device, gpu::supported};
 use crate::error::{DeviceError, Error, Result};
 use crate::model::Model;
@@ -14,6 +14,13 @@ pub fn refused_by_gpus(model: &Model, settings: &Settings) -> Option<DeviceError
             what: "this method".into(),
             why: "only sshmc has stages there".into(),
             remedy: "use --device cpu".into(),
+        });
+    }
+    if settings.coordinates == CoordinateChoice::Block {
+        return Some(DeviceError::Unsupported {
+            what: "block-informed coordinates".into(),
+            why: "there are no stages for them yet".into(),
+            remedy: "use --coordinates auto, or --device cpu".into(),
         });
     }
     let (coordinates, _) = choose_coordinates(model, settings);

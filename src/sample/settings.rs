@@ -130,7 +130,7 @@ impl Default for Settings {
         Self {
             chains: 4,
             first_chain: 0,
-            warmup: 500,
+            warmup: 300,
             draws: 1000,
             until: None,
             seed: 1,

@@ -57,7 +57,12 @@ fn hunt(name: &str) {
     let ground = Ground::new(kind);
     // What is not a palindrome is wrong only as far as it does not keep H: if it did, a map that keeps volume would keep the
     // distribution. In centred fields and series steps that show it are refused; a regression bears them.
-    let shows = |mutant: &&Mutant| **mutant != Mutant::NoPalindrome || name == "logistic";
+    // Only fields on a grid have block-informed coordinates.
+    let shows = |mutant: &&Mutant| match **mutant {
+        Mutant::NoPalindrome => name == "logistic",
+        Mutant::BlockVolume => name == "lgcp",
+        _ => true,
+    };
     let controls = Mutant::CONTROLS.iter().filter(shows).map(|mutant| (true, mutant.way(true)));
     let wrong = Mutant::WRONG.iter().filter(shows).map(|mutant| (false, mutant.way(false)));
     let ways = controls.chain(wrong);

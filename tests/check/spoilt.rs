@@ -1,8 +1,9 @@
 //! Spoils kernels on purpose: each is the right one but for a single mistake.
 
+use nalgebra::DMatrix;
 use sshmc::Result;
 use sshmc::check::{Draw, KernelPlan, Walker, Way, World};
-use sshmc::coordinates::Coordinates;
+use sshmc::coordinates::{BlockSizes, Coordinates};
 use sshmc::device::{Flow, Latents};
 use sshmc::draws::FieldDraws;
 use sshmc::hamiltonian::MassKind;
@@ -12,7 +13,7 @@ use sshmc::model::Model;
 use sshmc::random::{Purpose, Stream};
 use sshmc::sample::Tuning;
 use sshmc::structure::{Factor, Information};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What is done wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +32,8 @@ pub(crate) enum Mutant {
     PriorLogDet,
     /// The kinetic energy has no ½log|M(φ)|.
     MassLogDet,
+    /// In block-informed coordinates U lacks the log determinant of the map to the model's hyperparameters.
+    BlockVolume,
     /// ABLA without its second half: Φ₂(ε) ∘ Φ₁(ε).
     NoPalindrome,
     /// Every proposal is taken.
@@ -49,20 +52,26 @@ const TUNING: Tuning = Tuning {
 };
 
 impl Mutant {
-    pub(crate) const WRONG: [Mutant; 6] = [
+    pub(crate) const WRONG: [Mutant; 7] = [
         Mutant::Sign,
         Mutant::Jacobian,
         Mutant::PriorLogDet,
         Mutant::MassLogDet,
+        Mutant::BlockVolume,
         Mutant::NoPalindrome,
         Mutant::NoMetropolis,
     ];
 
     /// One of each plan.
-    pub(crate) const CONTROLS: [Mutant; 4] =
-        [Mutant::Sign, Mutant::MassLogDet, Mutant::NoPalindrome, Mutant::NoMetropolis];
+    pub(crate) const CONTROLS: [Mutant; 5] = [
+        Mutant::Sign,
+        Mutant::MassLogDet,
+        Mutant::BlockVolume,
+        Mutant::NoPalindrome,
+        Mutant::NoMetropolis,
+    ];
 
-    fn plan(self) -> KernelPlan {
+    fn plan(self, world: &World) -> KernelPlan {
         let prior = MassKind::Precision(Information::NONE);
         let abla = Integrator::Abla { flow: Flow::Drift, k1: 1, k2: 1 };
         let leapfrog = Integrator::Joint(Flow::Drift);
@@ -79,6 +88,12 @@ impl Mutant {
             Mutant::NoMetropolis => {
                 (whitened, identity, leapfrog, Tuning { step: 0.8, ratio: 1.0, ..TUNING })
             }
+            Mutant::BlockVolume => {
+                let sizes = BlockSizes { block: 5, band: 8, directions: 2 };
+                let likely = [[0.0, -1.0], [0.5, -1.6], [-0.4, -0.6], [0.3, -1.2]];
+                let block = Coordinates::block_informed(world.model(), &likely, sizes).unwrap();
+                (block, identity, Integrator::Joint(Flow::Rotation), short)
+            }
             _ => (whitened, identity, leapfrog, short),
         };
         KernelPlan { coordinates, mass, integrator, tuning, dense: false, tilt: false }
@@ -86,10 +101,11 @@ impl Mutant {
 
     /// The kernel with this mistake, and the right kernel of the same plan if `control`.
     pub(crate) fn way(self, control: bool) -> Way {
-        let plan = self.plan();
+        // Made once: a kernel may not depend on the data that a walk has come to.
+        let plan = OnceLock::new();
         let fault = if control { Mutant::None } else { self };
         Way::new(format!("{fault:?} in the place of {self:?}"), move |world, draw, seed| {
-            fault.walker(&plan, world, draw, seed)
+            fault.walker(plan.get_or_init(|| self.plan(world)), world, draw, seed)
         })
     }
 
@@ -107,7 +123,10 @@ impl Mutant {
         }
         let spoilt = Spoilt::new(self, &model)?;
         let system = plan.system(&model, draw, seed, |own| Box::new(spoilt.around(own)))?;
-        Ok(Box::new(Hiker { system, plan: plan.clone(), fault: self, seed }))
+        let mut hiker =
+            Hiker { phi: system.phi.clone(), system, plan: plan.clone(), fault: self, seed };
+        hiker.read_phi();
+        Ok(Box::new(hiker))
     }
 }
 
@@ -138,9 +157,15 @@ struct Hiker {
     plan: KernelPlan,
     fault: Mutant,
     seed: u64,
+    /// The model's φ.
+    phi: Vec<f64>,
 }
 
 impl Hiker {
+    fn read_phi(&mut self) {
+        self.system.latents.hyperparameters(0, &self.system.phi, &mut self.phi);
+    }
+
     fn step(&mut self) {
         let Tuning { step, ratio, .. } = self.plan.tuning;
         let mut go = |latents: f64, hyperparameters: f64| {
@@ -177,11 +202,12 @@ impl Walker for Hiker {
             (system.phi, system.by_phi, system.potential) = saved;
         }
         system.latents.settle(&[accepted]);
+        self.read_phi();
         Ok(accepted)
     }
 
     fn phi(&self) -> &[f64] {
-        &self.system.phi
+        &self.phi
     }
 
     fn predictor(&mut self, out: &mut [f64]) {
@@ -230,6 +256,36 @@ impl Spoilt {
         (0.5 * self.factor.log_det(), gradient)
     }
 
+    /// The log determinant of the map from the sampler's φ to the model's, by differences.
+    fn volume(&self, phi: &[f64]) -> f64 {
+        let m = phi.len();
+        let at = |k: usize, by: f64| {
+            let (mut moved, mut out) = (phi.to_vec(), vec![0.0; m]);
+            moved[k] += by;
+            self.inner.as_ref().unwrap().hyperparameters(0, &moved, &mut out);
+            out
+        };
+        let mut jacobian = DMatrix::zeros(m, m);
+        for k in 0..m {
+            let (up, down) = (at(k, 1e-4), at(k, -1e-4));
+            (0..m).for_each(|i| jacobian[(i, k)] = (up[i] - down[i]) / 2e-4);
+        }
+        jacobian.determinant().abs().ln()
+    }
+
+    /// Puts the volume back that U has been reduced by.
+    fn add_volume(&self, phi: &[f64], potential: &mut [f64], by_phi: &mut [f64]) {
+        potential[0] += self.volume(phi);
+        for k in 0..phi.len() {
+            let at = |by: f64| {
+                let mut moved = phi.to_vec();
+                moved[k] += by;
+                self.volume(&moved)
+            };
+            by_phi[k] += (at(1e-3) - at(-1e-3)) / 2e-3;
+        }
+    }
+
     /// Adds the energy that is wrong.
     fn add(&mut self, sign: f64, phi: &[f64], energy: &mut [f64], by_phi: Option<&mut [f64]>) {
         let (value, gradient) = self.half_log_det(phi);
@@ -258,6 +314,7 @@ impl Latents for Spoilt {
                 by_phi[0] += 1.0;
             }
             Mutant::PriorLogDet => self.add(-1.0, phi, potential, Some(by_phi)),
+            Mutant::BlockVolume => self.add_volume(phi, potential, by_phi),
             _ => {}
         }
     }

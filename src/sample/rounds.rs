@@ -49,24 +49,22 @@ pub(super) fn run_batches(
     clock: RunClock,
 ) -> Result<Vec<Fit>> {
     let threads = pool(settings)?;
-    let on_gpu = settings.device.is_gpu();
     let mut lots = threads.install(|| recall_all(batches, settings))?;
     let before = lots.iter().filter_map(|lot| lot.state.as_ref()).map(|state| state.elapsed);
     let rounds = Rounds { plans, settings, clock: clock.after(before.fold(0.0, f64::max)) };
+    // What was kept on the way has no figures of the whole yet, which those have that came to rest.
+    let kept = into_groups(&mut lots, |lot| Some(lot.made()).filter(|&made| made > 0));
+    rounds.advance(&mut lots, kept, &threads)?;
     loop {
         let steps = threads.install(|| rounds.steps(&lots));
-        let groups = into_groups(&mut lots, &steps);
+        let groups = into_groups(&mut lots, |lot| match steps[lot.member.part] {
+            Step::Go(aim) if lot.made() < aim => Some(aim),
+            _ => None,
+        });
         if groups.is_empty() {
             return rounds.gather(lots, &steps);
         }
-        let run = |group| rounds.run(group);
-        // A GPU has room for one batch; threads have a chain each.
-        let ran: Vec<Vec<Lot<'_>>> = match on_gpu {
-            true => groups.into_iter().map(run).collect::<Result<_>>()?,
-            false => threads.install(|| groups.into_par_iter().map(run).collect::<Result<_>>())?,
-        };
-        lots.extend(ran.into_iter().flatten());
-        lots.sort_by_key(|lot| (lot.batch, lot.member.part));
+        rounds.advance(&mut lots, groups, &threads)?;
     }
 }
 
@@ -99,23 +97,25 @@ fn recall_all<'a>(batches: &[Vec<Member<'a>>], settings: &Settings) -> Result<Ve
 /// Lots that are computed together, and to how many transitions.
 type Group<'a> = (Vec<Lot<'a>>, u32);
 
-/// Takes out the lots that have a way to go, those of a batch together that have come as far and go as far.
-fn into_groups<'a>(lots: &mut Vec<Lot<'a>>, steps: &[Step]) -> Vec<Group<'a>> {
+/// Takes out the lots that have an aim, those of a batch together that have come as far and go as far.
+fn into_groups<'a>(
+    lots: &mut Vec<Lot<'a>>,
+    aim: impl Fn(&Lot<'a>) -> Option<u32>,
+) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut at_rest = Vec::new();
     for lot in lots.drain(..) {
-        match steps[lot.member.part] {
-            Step::Go(aim) if lot.made() < aim => {
-                let alike = |group: &&mut Group<'a>| {
-                    let first = &group.0[0];
-                    group.1 == aim && first.batch == lot.batch && first.made() == lot.made()
-                };
-                match groups.iter_mut().find(alike) {
-                    Some(group) => group.0.push(lot),
-                    None => groups.push((vec![lot], aim)),
-                }
-            }
-            _ => at_rest.push(lot),
+        let Some(aim) = aim(&lot) else {
+            at_rest.push(lot);
+            continue;
+        };
+        let alike = |group: &&mut Group<'a>| {
+            let first = &group.0[0];
+            group.1 == aim && first.batch == lot.batch && first.made() == lot.made()
+        };
+        match groups.iter_mut().find(alike) {
+            Some(group) => group.0.push(lot),
+            None => groups.push((vec![lot], aim)),
         }
     }
     *lots = at_rest;
@@ -130,6 +130,23 @@ struct Rounds<'a> {
 }
 
 impl Rounds<'_> {
+    /// Computes groups and puts their lots back in order: a GPU has room for one batch, and threads have a chain each.
+    fn advance<'b>(
+        &self,
+        lots: &mut Vec<Lot<'b>>,
+        groups: Vec<Group<'b>>,
+        threads: &rayon::ThreadPool,
+    ) -> Result<()> {
+        let run = |group| self.run(group);
+        let ran: Vec<Vec<Lot<'b>>> = match self.settings.device.is_gpu() {
+            true => groups.into_iter().map(run).collect::<Result<_>>()?,
+            false => threads.install(|| groups.into_par_iter().map(run).collect::<Result<_>>())?,
+        };
+        lots.extend(ran.into_iter().flatten());
+        lots.sort_by_key(|lot| (lot.batch, lot.member.part));
+        Ok(())
+    }
+
     /// Computes a group.
     fn run<'b>(&self, (mut lots, aim): Group<'b>) -> Result<Vec<Lot<'b>>> {
         let members: Vec<Member<'_>> = lots.iter().map(|lot| lot.member).collect();
@@ -235,13 +252,14 @@ mod tests {
 
     /// Remembers what each look has shown, and how far the chains were to go.
     #[derive(Default)]
-    struct Looks(Mutex<Vec<(u32, bool, Option<u32>)>>);
+    struct Looks(Mutex<Vec<(u32, bool, Option<u32>)>>, Mutex<Vec<Check>>);
 
     impl Progress for Looks {
         fn transition(&self, _: u32, _: Stage, _: &Info, _: &[f64]) {}
 
         fn checked(&self, check: &Check, next: Option<u32>) {
             self.0.lock().unwrap().push((check.draws, check.is_trusted(), next));
+            self.1.lock().unwrap().push(check.clone());
         }
     }
 
@@ -280,7 +298,7 @@ mod tests {
 
     /// Two chains that are looked at after 25 draws, 50, 100 and so on.
     fn settings(until: Until) -> Settings {
-        let (warmup, draws) = (80, 25);
+        let (warmup, draws) = (250, 25);
         Settings { chains: 2, warmup, draws, seed: 3, until: Some(until), ..Settings::default() }
     }
 
@@ -300,9 +318,11 @@ mod tests {
     fn chains_go_on_until_they_are_trusted_and_have_the_bits_of_a_run_of_that_length() {
         let (model, looks) = (model(), Looks::default());
         let fit = run(&model, &settings(MODEST), &looks).unwrap();
+        let found = looks.1.into_inner().unwrap();
         let looks = looks.0.into_inner().unwrap();
         let (last, before) = looks.split_last().unwrap();
-        assert_eq!((*last, fit.ended), ((fit.settings.draws, true, None), Ended::Trusted));
+        let ended = ((fit.settings.draws, true, None), Ended::Trusted);
+        assert_eq!((*last, fit.ended), ended, "{found:?}");
         // Each look but the last has found too little, and the next is at twice the size.
         let sizes: Vec<u32> = (0..before.len()).map(|k| 25 << k).collect();
         let want: Vec<_> = sizes.iter().map(|&n| (n, false, Some(2 * n))).collect();
@@ -320,10 +340,10 @@ mod tests {
         // Stopped during warm-up, within a round, at its end, and again and again; on one thread chains are not together then.
         for (threads, pieces) in [
             (1, vec![30]),
-            (1, vec![150, 1, 40]),
-            (2, vec![150, 2, 30]),
-            (1, vec![7; 20]),
-            (2, vec![230]),
+            (1, vec![400, 1, 40]),
+            (2, vec![400, 2, 60]),
+            (1, vec![20; 20]),
+            (2, vec![570]),
         ] {
             let stopper = Stopper::default();
             let settings = Settings { threads: Some(threads), ..settings.clone() };
@@ -359,7 +379,7 @@ mod tests {
     fn seconds_of_computing_survive_a_stop() {
         let (model, stopper) = (model(), Stopper::default());
         let settings = Settings { draws: 400, until: None, ..settings(MODEST) };
-        stopper.patience.store(900, Ordering::Relaxed);
+        stopper.patience.store(1200, Ordering::Relaxed);
         assert!(run_kept(&model, &settings, &(), &stopper).is_err());
         let kept = stopper.kept.lock().unwrap().last().cloned().unwrap();
         assert!(kept.seconds > 0.0 && kept.elapsed >= kept.seconds / 2.0);

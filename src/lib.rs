@@ -10,7 +10,7 @@
 //! | u | latents without their mean, u ~ N(0, Σ(w)) |
 //! | η | predictor at the observed sites, what the likelihood sees: η = offset + Σⱼ cⱼ Zⱼ + u |
 //! | cⱼ, Zⱼ | coefficient (a hyperparameter times a constant) and column of the mean |
-//! | φ | hyperparameters as the sampler moves them, unconstrained; also the coefficient of an AR(1) process, named `phi` |
+//! | φ | hyperparameters, unconstrained; in block coordinates the sampler moves others in their place, `sampled`; also the coefficient of an AR(1) process, named `phi` |
 //! | w | working values of the hyperparameters (log σ, log range, atanh φ); equal to φ unless the prior has bounds |
 //! | ψ | φ standardised by its metric, φ = centre + Lψ |
 //! | Σ, S | prior covariance of u, and its eigenvalues on a torus at σ = 1 |
@@ -50,7 +50,7 @@
 //! | [`structure`] | Σ(w): grid in a torus, AR(1), groups, dense |
 //! | [`likelihood`] | −log p(y given η), gradient, curvature |
 //! | [`model`] | the above put together, one file a model |
-//! | [`coordinates`] | centred, whitened, informed |
+//! | [`coordinates`] | centred, whitened, informed, block-informed; how the last are learnt |
 //! | [`hamiltonian`] | potential and masses |
 //! | [`device`] | where latents live and are computed, behind one trait |
 //! | [`integrate`] | joint leapfrog, ABLA, generalized leapfrog |

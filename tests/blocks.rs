@@ -48,17 +48,15 @@ fn models() -> Vec<(String, Arc<Model>)> {
     let mut all: Vec<(String, LgcpOptions)> = Kernel::ALL
         .map(|kernel| (format!("{kernel:?}"), LgcpOptions { kernel, ..plain.clone() }))
         .to_vec();
-    let covariates =
-        || vec![covariate("a", &counts, 0.7), covariate("b", &counts, 1.9)];
+    let covariates = || vec![covariate("a", &counts, 0.7), covariate("b", &counts, 1.9)];
     all.push(("slanting".into(), LgcpOptions { anisotropy: slanting, ..plain.clone() }));
     all.push(("known mean".into(), LgcpOptions { mu: Some(1.0), ..plain.clone() }));
     all.push(("covariates".into(), LgcpOptions { covariates: covariates(), ..plain.clone() }));
     let bounded = ["range=uniform(0.05,1.5)", "sigma=uniform(0.1,4)", "mu=uniform(-9,9)"];
     let priors = bounded.map(String::from).to_vec();
     all.push(("bounded".into(), LgcpOptions { priors, ..plain }));
-    let build = |(name, options): (String, LgcpOptions)| {
-        (name, Arc::new(lgcp(&counts, &options).unwrap()))
-    };
+    let build =
+        |(name, options): (String, LgcpOptions)| (name, Arc::new(lgcp(&counts, &options).unwrap()));
     all.into_iter().map(build).collect()
 }
 
@@ -83,7 +81,12 @@ fn potential(target: &mut Target, z: &[f64], phi: &[f64]) -> f64 {
 }
 
 /// Both gradients against differences.
-fn check_gradients(model: &Arc<Model>, coordinates: &Coordinates, seed: u32, spoil: f64) -> Result<(), String> {
+fn check_gradients(
+    model: &Arc<Model>,
+    coordinates: &Coordinates,
+    seed: u32,
+    spoil: f64,
+) -> Result<(), String> {
     let mut target = Target::new(model.clone(), coordinates).unwrap();
     let (z, phi) = point(model, &target, seed);
     let (mut by_z, mut by_phi) = (vec![f64::NAN; z.len()], vec![f64::NAN; phi.len()]);
@@ -94,7 +97,9 @@ fn check_gradients(model: &Arc<Model>, coordinates: &Coordinates, seed: u32, spo
     let slopes: f64 = got.iter().map(|g| g.abs()).sum();
     let all: Vec<f64> = z.iter().chain(&phi).copied().collect();
     let want: Vec<f64> = (0..all.len())
-        .map(|k| difference(&all, k, STEP, |x| potential(&mut target, &x[..z.len()], &x[z.len()..])))
+        .map(|k| {
+            difference(&all, k, STEP, |x| potential(&mut target, &x[..z.len()], &x[z.len()..]))
+        })
         .collect();
     close("gradient", &got, &want, difference_bound(z.len() as f64 + size.abs() + slopes, 100.0))
 }

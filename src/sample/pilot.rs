@@ -99,11 +99,7 @@ pub(super) struct Wanted {
 }
 
 /// Prepares a model.
-pub(super) fn prepare(
-    model: &Arc<Model>,
-    keeper: &dyn Keeper,
-    wanted: Wanted,
-) -> Result<Prepared> {
+pub(super) fn prepare(model: &Arc<Model>, keeper: &dyn Keeper, wanted: Wanted) -> Result<Prepared> {
     let Structure::Spectral(spectral) = model.structure() else {
         return Ok(Prepared::plain(model));
     };
@@ -379,13 +375,8 @@ fn kernel(
         let mut phi = vec![0.0; m];
         metric.restore(&noise[..m], &mut phi);
         let z = noise[m..].iter().map(|x| 0.7 * x).collect();
-        let latents = Device::cpu().latents(
-            model,
-            coordinates,
-            &MassKind::Identity,
-            seed,
-            vec![(id, z)],
-        )?;
+        let latents =
+            Device::cpu().latents(model, coordinates, &MassKind::Identity, seed, vec![(id, z)])?;
         let mut system = System::new(latents, vec![metric.clone()], phi);
         system.evaluate();
         if system.potential[0].is_finite() {

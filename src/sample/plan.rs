@@ -52,7 +52,8 @@ impl<'a> Plan<'a> {
             ));
         }
         let grid = is_grid(model) && found.is_none();
-        let (path, jitter) = if found.is_some() { (BLOCK_PATH, BLOCK_JITTER) } else { (PATH, JITTER) };
+        let (path, jitter) =
+            if found.is_some() { (BLOCK_PATH, BLOCK_JITTER) } else { (PATH, JITTER) };
         let tuning = Tuning {
             step: found.map_or(0.1, |found| found.step),
             ratio: settings.hyper_speed.unwrap_or(if grid { GRID_SPEED } else { 1.0 }),
@@ -64,7 +65,18 @@ impl<'a> Plan<'a> {
         };
         let field = field_plan(model, settings);
         let name = if learn.is_some() { "informed" } else { coordinates.name() };
-        Ok(Self { model, settings, coordinates, mass, integrator, tuning, learn, found, field, name })
+        Ok(Self {
+            model,
+            settings,
+            coordinates,
+            mass,
+            integrator,
+            tuning,
+            learn,
+            found,
+            field,
+            name,
+        })
     }
 
     /// What warm-up is to reach.

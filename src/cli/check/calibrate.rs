@@ -39,7 +39,7 @@ command goes on with a check that was stopped or killed, and with more --replica
 Exit codes: 0 nothing wrong was found; 3 stopped; 4 something is wrong; others as for all commands.
 
 Examples:
-  sshmc check calibrate lgcp --grid 16
+  sshmc check calibrate lgcp
   sshmc check calibrate sv --coordinates centred --out centred-sv
   sshmc check calibrate lgcp --grid 8 --device gpu --replicates 50";
 

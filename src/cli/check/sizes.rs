@@ -38,7 +38,7 @@ impl ModelName {
 /// Sizes of simulated data, each for one model.
 #[derive(Args, Debug)]
 pub(crate) struct Sizes {
-    /// lgcp: cells along each side of the grid [default: 16]
+    /// lgcp: cells along each side of the grid, with about as many points as cells [default: 24]
     #[arg(long, value_name = "N", help_heading = "Size")]
     grid: Option<usize>,
     /// sv: number of returns [default: 100]
@@ -91,7 +91,7 @@ impl Sizes {
         // Grids below 3 x 3 have no sixth cell to leave unobserved, which does no harm.
         let sides = if gpu { Sides::PowersOfTwo } else { Sides::default() };
         Ok(match model {
-            ModelName::Lgcp => WorldKind::Lgcp { side: self.grid.unwrap_or(16), sides },
+            ModelName::Lgcp => WorldKind::Lgcp { side: self.grid.unwrap_or(24), sides },
             ModelName::Sv => WorldKind::Sv { length: self.length.unwrap_or(100) },
             ModelName::Logistic => WorldKind::Logistic {
                 groups: self.groups.unwrap_or(6),

@@ -83,7 +83,8 @@ impl Shape {
         let by_range = [slopes[0] / l00, (slopes[1] - l10 * slopes[0] / l00) / l11];
         let by_sigma = [1.0 / l00, -l10 / (l00 * l11)];
         let (share, bend) = shortening(u0.hypot(u1));
-        let by_u = [[share + bend * u0 * u0, bend * u0 * u1], [bend * u0 * u1, share + bend * u1 * u1]];
+        let by_u =
+            [[share + bend * u0 * u0, bend * u0 * u1], [bend * u0 * u1, share + bend * u1 * u1]];
         let along = |row: [f64; 2], by: [f64; 2]| row[0] * by[0] + row[1] * by[1];
         Place {
             at: [share * u0, share * u1],

@@ -40,11 +40,10 @@ impl Spline {
         let (t, h) = (inside - i as f64, self.step);
         let s = 1.0 - t;
         let (y, m) = (&self.values[i..i + 2], &self.bends[i..i + 2]);
-        let value = s * y[0]
-            + t * y[1]
-            + h * h / 6.0 * ((s * s * s - s) * m[0] + (t * t * t - t) * m[1]);
-        let slope = (y[1] - y[0]) / h
-            + h / 6.0 * ((3.0 * t * t - 1.0) * m[1] - (3.0 * s * s - 1.0) * m[0]);
+        let value =
+            s * y[0] + t * y[1] + h * h / 6.0 * ((s * s * s - s) * m[0] + (t * t * t - t) * m[1]);
+        let slope =
+            (y[1] - y[0]) / h + h / 6.0 * ((3.0 * t * t - 1.0) * m[1] - (3.0 * s * s - 1.0) * m[0]);
         (value + slope * h * (position - inside), slope)
     }
 }
@@ -56,7 +55,8 @@ mod tests {
     #[test]
     fn follows_a_smooth_function_and_goes_on_straight() {
         let f = |x: f64| (0.7 * x).sin();
-        let spline = Spline::new(-2.0, 0.25, (0..21).map(|i| f(-2.0 + 0.25 * f64::from(i))).collect());
+        let spline =
+            Spline::new(-2.0, 0.25, (0..21).map(|i| f(-2.0 + 0.25 * f64::from(i))).collect());
         for i in 0..40 {
             let x = -1.4 + 0.09 * f64::from(i);
             let (value, slope) = spline.at(x);

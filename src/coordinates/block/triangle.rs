@@ -39,7 +39,9 @@ impl Triangle {
     /// The three parts of row i.
     fn row(&self, i: usize) -> [&[f32]; LINEAR] {
         let (start, length) = (self.start(i), self.columns - 1 - i);
-        std::array::from_fn(|term| &self.entries[start + term * length..start + (term + 1) * length])
+        std::array::from_fn(|term| {
+            &self.entries[start + term * length..start + (term + 1) * length]
+        })
     }
 
     /// For each row i: out_i = q_i + Σ_j T_j (U_j q)_i; `parts` keeps (U_1 q)_i and (U_2 q)_i.
@@ -77,8 +79,8 @@ impl Triangle {
                     let n = out.len();
                     let (u0, u1, u2) = (&u0[..n], &u1[..n], &u2[..n]);
                     for j in 0..n {
-                        out[j] += f0 * f64::from(u0[j])
-                            + (f1 * f64::from(u1[j]) + f2 * f64::from(u2[j]));
+                        out[j] +=
+                            f0 * f64::from(u0[j]) + (f1 * f64::from(u1[j]) + f2 * f64::from(u2[j]));
                     }
                 }
             },
@@ -149,7 +151,8 @@ mod tests {
             for i in 0..rows {
                 let want: f64 = (0..columns).map(|j| value(i, j) * q[j]).sum();
                 assert!((out[i] - want).abs() < 1e-12, "{} {want}", out[i]);
-                let want: f64 = (i + 1..columns).map(|j| f64::from(entry(2, i, j) as f32) * q[j]).sum();
+                let want: f64 =
+                    (i + 1..columns).map(|j| f64::from(entry(2, i, j) as f32) * q[j]).sum();
                 assert!((parts[i][1] - want).abs() < 1e-12);
             }
             let mut back = vec![f64::NAN; columns];

@@ -17,8 +17,7 @@ pub(crate) fn leading(
     let mut basis: Vec<Vec<f64>> = Vec::with_capacity(steps);
     let (mut diagonal, mut beside) = (Vec::new(), Vec::new());
     // A start with a share of everything, the same every time.
-    let mut next: Vec<f64> =
-        (0..n).map(|i| 1.0 + 0.5 * (12.9898 * i as f64).sin()).collect();
+    let mut next: Vec<f64> = (0..n).map(|i| 1.0 + 0.5 * (12.9898 * i as f64).sin()).collect();
     let mut image = vec![0.0; n];
     while basis.len() < steps {
         let norm = squared_norm(&next).sqrt();

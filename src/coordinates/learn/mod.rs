@@ -11,8 +11,8 @@ mod surrogate;
 pub use sizes::BlockSizes;
 pub(crate) use surrogate::Fitted;
 
-use super::block::{Band, Block, LINEAR, QUADRATIC, Shape, Spline, Triangle, terms};
 use super::block::Coefficients;
+use super::block::{Band, Block, LINEAR, QUADRATIC, Shape, Spline, Triangle, terms};
 use crate::model::Model;
 use crate::structure::{Spectral, Structure};
 use nalgebra::{DMatrix, DVector};
@@ -140,7 +140,8 @@ fn places(distance: f64, turn: f64) -> Vec<[f64; 2]> {
 fn fitting(places: &[[f64; 2]], count: usize, fall: f64) -> Option<DMatrix<f64>> {
     let weight = |p: &[f64; 2]| (-fall * (p[0] * p[0] + p[1] * p[1])).exp();
     let x = DMatrix::from_fn(places.len(), count, |i, j| terms(places[i])[j]);
-    let weighted = DMatrix::from_fn(count, places.len(), |j, i| x[(i, j)] * weight(&places[i]).powi(2));
+    let weighted =
+        DMatrix::from_fn(count, places.len(), |j, i| x[(i, j)] * weight(&places[i]).powi(2));
     Some((&weighted * &x).try_inverse()? * weighted)
 }
 
@@ -164,7 +165,9 @@ fn drift(
         .collect::<Option<_>>()?;
     let mut drift: [Vec<f32>; LINEAR] = std::array::from_fn(|term| {
         (0..middle.f.len())
-            .map(|i| found.iter().enumerate().map(|(p, h)| fitting[(term, p)] * h[i]).sum::<f64>() as f32)
+            .map(|i| {
+                found.iter().enumerate().map(|(p, h)| fitting[(term, p)] * h[i]).sum::<f64>() as f32
+            })
             .collect()
     });
     for &mode in modes {
@@ -205,10 +208,8 @@ fn band(
     for (p, &place) in places.iter().enumerate() {
         // s(û)/s(0) hardly differs between the modes of a direction, so that its mean square is enough.
         let there = surrogate.deviations(&shape.at_place(place))?;
-        let ratio: Vec<f64> = modes
-            .iter()
-            .map(|&mode| (there[mode as usize] / s[mode as usize]).powi(2))
-            .collect();
+        let ratio: Vec<f64> =
+            modes.iter().map(|&mode| (there[mode as usize] / s[mode as usize]).powi(2)).collect();
         let mut mean = vec![0.0; count];
         for (row, ratio) in directions.chunks_exact(count).zip(&ratio) {
             mean.iter_mut().zip(row).for_each(|(m, q)| *m += ratio * q * q);
@@ -260,12 +261,7 @@ fn block_parts(
         .collect()
 }
 
-fn part(
-    surrogate: &mut Surrogate<'_>,
-    s: &[f64],
-    fit: &Fitted,
-    modes: &[u32],
-) -> Option<Part> {
+fn part(surrogate: &mut Surrogate<'_>, s: &[f64], fit: &Fitted, modes: &[u32]) -> Option<Part> {
     let coefficients = surrogate.coefficients.iter().map(|c| c.1);
     let own: Vec<f64> = modes.iter().map(|&mode| s[mode as usize]).chain(coefficients).collect();
     let information = surrogate.information(&fit.information, modes);
@@ -291,8 +287,7 @@ fn assemble(
 ) -> Block {
     let places = places(FAR, 0.7);
     let linear = fitting(&places, LINEAR, 0.1).unwrap_or_else(|| DMatrix::zeros(LINEAR, 6));
-    let square =
-        fitting(&places, QUADRATIC, 0.0).unwrap_or_else(|| DMatrix::zeros(QUADRATIC, 6));
+    let square = fitting(&places, QUADRATIC, 0.0).unwrap_or_else(|| DMatrix::zeros(QUADRATIC, 6));
     let (m, all) = (modes.len(), modes.len() + model.mean().len());
     let sum = |fitting: &DMatrix<f64>, term: usize, value: &dyn Fn(&Part) -> f64| {
         parts.iter().enumerate().map(|(p, part)| fitting[(term, p)] * value(part)).sum::<f64>()

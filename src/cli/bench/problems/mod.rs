@@ -167,7 +167,7 @@ fn volatility(steps: usize, seed: u64) -> Result<Model> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sshmc::sample::{Settings, run};
+    use sshmc::sample::{CoordinateChoice, Settings, run};
     use std::sync::Arc;
 
     fn problem(name: &str) -> &'static Problem {
@@ -230,7 +230,15 @@ mod tests {
     /// The first draws of a short run tell two data sets apart.
     fn print(problem: &Problem, index: u32) -> Vec<Vec<f64>> {
         let settings =
-            Settings { chains: 1, warmup: 5, draws: 5, threads: Some(1), ..Settings::default() };
+            Settings {
+            chains: 1,
+            warmup: 5,
+            draws: 5,
+            threads: Some(1),
+            // Without a pilot run, which would take the longest.
+            coordinates: CoordinateChoice::Whitened,
+            ..Settings::default()
+        };
         let fit = run(&Arc::new(problem.model(index).unwrap()), &settings, &()).unwrap();
         fit.chains[0].parameters.clone()
     }

@@ -23,6 +23,7 @@ use crate::integrate::{HyperMetric, Integrator, System};
 use crate::model::Model;
 use crate::random::{Purpose, Stream};
 use crate::structure::{Spectral, Structure};
+use cpu_time::ProcessTime;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -58,8 +59,9 @@ pub struct PilotResult {
     margin: Option<f64>,
     /// The longest range it makes likely.
     longest: f64,
-    /// Latent gradients it took.
+    /// Latent gradients it took, and seconds of CPU time.
     cost: u64,
+    seconds: f64,
     /// Coordinates; none if the model has none of this kind.
     found: Option<Found>,
 }
@@ -80,12 +82,13 @@ pub(super) struct Prepared {
     pub(super) model: Arc<Model>,
     pub(super) found: Option<Found>,
     pub(super) cost: u64,
+    pub(super) seconds: f64,
 }
 
 impl Prepared {
     /// A model as it is.
     pub(super) fn plain(model: &Arc<Model>) -> Self {
-        Self { model: model.clone(), found: None, cost: 0 }
+        Self { model: model.clone(), found: None, cost: 0, seconds: 0.0 }
     }
 }
 
@@ -110,7 +113,10 @@ pub(super) fn prepare(model: &Arc<Model>, keeper: &dyn Keeper, wanted: Wanted) -
     let result = match keeper.recall_pilot()? {
         Some(result) => result,
         None => {
-            let result = pilot(model, spectral, keeper, Wanted { torus, ..wanted })?;
+            let begun = ProcessTime::try_now().ok();
+            let mut result = pilot(model, spectral, keeper, Wanted { torus, ..wanted })?;
+            let taken = begun.and_then(|begun| begun.try_elapsed().ok());
+            result.seconds = taken.map_or(0.0, |taken| taken.as_secs_f64());
             keeper.keep_pilot(&result)?;
             result
         }
@@ -120,7 +126,7 @@ pub(super) fn prepare(model: &Arc<Model>, keeper: &dyn Keeper, wanted: Wanted) -
         None => model.clone(),
     };
     let found = result.found.filter(|_| wanted.coordinates);
-    Ok(Prepared { model: prepared, found, cost: result.cost })
+    Ok(Prepared { model: prepared, found, cost: result.cost, seconds: result.seconds })
 }
 
 /// Runs the pilot.
@@ -135,7 +141,8 @@ fn pilot(
         true => Arc::new(model.embedded_in(spectral.with_margin(0.5))),
         false => model.clone(),
     };
-    let nothing = PilotResult { margin: None, longest: f64::INFINITY, cost: 0, found: None };
+    let (margin, longest) = (None, f64::INFINITY);
+    let nothing = PilotResult { margin, longest, cost: 0, seconds: 0.0, found: None };
     let Some(mut scouts) = Scouts::new(rough)? else { return Ok(nothing) };
     let (mut margin, mut longest) = (None, f64::INFINITY);
     for (window, (&transitions, &most_steps)) in WINDOWS.iter().zip(&MOST_STEPS).enumerate() {
@@ -152,7 +159,8 @@ fn pilot(
             scouts.learn()?;
         }
     }
-    Ok(PilotResult { margin, longest, cost: scouts.cost, found: Some(scouts.found()) })
+    let (cost, found) = scouts.found();
+    Ok(PilotResult { margin, longest, cost, seconds: 0.0, found: Some(found) })
 }
 
 /// The pilot's chains.
@@ -324,9 +332,11 @@ impl Scouts {
         likely(&self.working())
     }
 
-    fn found(mut self) -> Found {
+    /// What was found, and the gradients it took.
+    fn found(mut self) -> (u64, Found) {
         self.count();
-        Found { coordinates: self.coordinates, metric: self.metric, step: self.step }
+        let Self { cost, coordinates, metric, step, .. } = self;
+        (cost, Found { coordinates, metric, step })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::information::{Share, information};
 use super::pilot::{Found, Prepared};
-use super::settings::{CoordinateChoice, MassChoice, Settings};
+use super::settings::{CoordinateChoice, MassChoice, Method, Settings};
 use super::transition::Tuning;
 use super::warmup::Goals;
 use crate::coordinates::Coordinates;
@@ -162,6 +162,26 @@ pub(super) fn takes_block(settings: &Settings) -> bool {
     let chosen = matches!(settings.coordinates, CoordinateChoice::Auto | CoordinateChoice::Block);
     let unit = matches!(settings.mass, MassChoice::Auto | MassChoice::Identity);
     chosen && unit && !settings.device.is_gpu() && settings.information_share.is_none()
+}
+
+/// Refuses block coordinates that were asked for where there are none.
+pub(super) fn refuse_block(model: &Model, settings: &Settings) -> Result<()> {
+    let asked = settings.coordinates == CoordinateChoice::Block;
+    let offered = settings.method == Method::Sshmc && is_grid(model) && takes_block(settings);
+    if !asked || offered {
+        return Ok(());
+    }
+    Err(Error::input(
+        "--coordinates block",
+        "a map, by sshmc with unit mass on the CPU",
+        format!(
+            "the model {}, by {} on {}",
+            model.name(),
+            settings.method.name(),
+            settings.device.name()
+        ),
+        "choose --coordinates auto",
+    ))
 }
 
 /// The coordinates to start in, and the share of information to learn if they are to be learnt.

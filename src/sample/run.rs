@@ -6,7 +6,7 @@ use super::clock::RunClock;
 use super::member::Member;
 use super::pilot::{Prepared, Wanted, prepare};
 use super::place::rehearse;
-use super::plan::{Plan, may_shrink, takes_block};
+use super::plan::{Plan, may_shrink, refuse_block, takes_block};
 use super::rounds::run_batches;
 use super::settings::{Method, Settings};
 use super::state::Keeper;
@@ -97,6 +97,7 @@ pub fn run_kept(
 /// for by the same commands, whatever their lengths, and their draws have the same bits as those of separate fits.
 pub fn run_together(parts: &[Part<'_>], settings: &Settings) -> Result<Vec<Fit>> {
     settings.check()?;
+    parts.iter().try_for_each(|part| refuse_block(part.model, settings))?;
     let clock = RunClock::start();
     if settings.method != Method::Sshmc {
         let run = |part: &Part<'_>| super::rivals::run(part.model, settings, part.progress);
@@ -151,6 +152,7 @@ fn run_prepared(
     for (fit, one) in fits.iter_mut().zip(prepared) {
         if let Some(first) = fit.chains.first_mut() {
             first.warmup_gradients += one.cost;
+            first.warmup_seconds += one.seconds;
         }
     }
     Ok(fits)

@@ -49,7 +49,7 @@ pub enum CoordinateChoice {
     Whitened,
     /// Standardised by prior and data, learnt during warm-up.
     Informed,
-    /// Standardised by what data say about each smooth mode of a field on a grid, learnt by a pilot run; informed for others.
+    /// Standardised by what data say about each smooth mode of a field on a grid, learnt by a pilot run. For these alone.
     Block,
 }
 

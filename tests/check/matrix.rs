@@ -41,7 +41,7 @@ fn cells(here: &Path) -> Vec<Cell> {
             }
         }
     }
-    assert_eq!(all.len(), 2 * 4 * 6 * 4, "models, methods or coordinates have changed");
+    assert_eq!(all.len(), 2 * 4 * 6 * 5, "models, methods or coordinates have changed");
     all
 }
 
@@ -50,6 +50,9 @@ impl Cell {
     fn is_offered(&self) -> bool {
         let (model, coordinates) = (self.model.as_str(), self.coordinates.as_str());
         let published = ["auto", "centred"].contains(&coordinates);
+        if coordinates == "block" {
+            return (self.device, self.method.as_str(), model) == ("cpu", "sshmc", "lgcp");
+        }
         match (self.device, self.method.as_str()) {
             ("gpu", "sshmc") => model == "lgcp" || (model == "sv" && coordinates != "centred"),
             ("gpu", _) => false,

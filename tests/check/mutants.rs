@@ -60,7 +60,7 @@ fn hunt(name: &str) {
     // Only fields on a grid have block-informed coordinates.
     let shows = |mutant: &&Mutant| match **mutant {
         Mutant::NoPalindrome => name == "logistic",
-        Mutant::BlockVolume => name == "lgcp",
+        Mutant::BlockLogDet => name == "lgcp",
         _ => true,
     };
     let controls = Mutant::CONTROLS.iter().filter(shows).map(|mutant| (true, mutant.way(true)));

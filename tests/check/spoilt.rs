@@ -1,6 +1,5 @@
 //! Spoils kernels on purpose: each is the right one but for a single mistake.
 
-use nalgebra::DMatrix;
 use sshmc::Result;
 use sshmc::check::{Draw, KernelPlan, Walker, Way, World};
 use sshmc::coordinates::{BlockSizes, Coordinates};
@@ -32,8 +31,8 @@ pub(crate) enum Mutant {
     PriorLogDet,
     /// The kinetic energy has no ½log|M(φ)|.
     MassLogDet,
-    /// In block-informed coordinates U lacks the log determinant of the map to the model's hyperparameters.
-    BlockVolume,
+    /// In block-informed coordinates the latents' prior has no ½log|Σ|.
+    BlockLogDet,
     /// ABLA without its second half: Φ₂(ε) ∘ Φ₁(ε).
     NoPalindrome,
     /// Every proposal is taken.
@@ -57,7 +56,7 @@ impl Mutant {
         Mutant::Jacobian,
         Mutant::PriorLogDet,
         Mutant::MassLogDet,
-        Mutant::BlockVolume,
+        Mutant::BlockLogDet,
         Mutant::NoPalindrome,
         Mutant::NoMetropolis,
     ];
@@ -66,7 +65,7 @@ impl Mutant {
     pub(crate) const CONTROLS: [Mutant; 5] = [
         Mutant::Sign,
         Mutant::MassLogDet,
-        Mutant::BlockVolume,
+        Mutant::BlockLogDet,
         Mutant::NoPalindrome,
         Mutant::NoMetropolis,
     ];
@@ -88,7 +87,7 @@ impl Mutant {
             Mutant::NoMetropolis => {
                 (whitened, identity, leapfrog, Tuning { step: 0.8, ratio: 1.0, ..TUNING })
             }
-            Mutant::BlockVolume => {
+            Mutant::BlockLogDet => {
                 let sizes = BlockSizes { block: 5, band: 8, directions: 2 };
                 let likely = [[0.0, -1.0], [0.5, -1.6], [-0.4, -0.6], [0.3, -1.2]];
                 let block = Coordinates::block_informed(world.model(), &likely, sizes).unwrap();
@@ -256,33 +255,23 @@ impl Spoilt {
         (0.5 * self.factor.log_det(), gradient)
     }
 
-    /// The log determinant of the map from the sampler's φ to the model's, by differences.
-    fn volume(&self, phi: &[f64]) -> f64 {
-        let m = phi.len();
-        let at = |k: usize, by: f64| {
-            let (mut moved, mut out) = (phi.to_vec(), vec![0.0; m]);
-            moved[k] += by;
-            self.inner.as_ref().unwrap().hyperparameters(0, &moved, &mut out);
-            out
-        };
-        let mut jacobian = DMatrix::zeros(m, m);
-        for k in 0..m {
-            let (up, down) = (at(k, 1e-4), at(k, -1e-4));
-            (0..m).for_each(|i| jacobian[(i, k)] = (up[i] - down[i]) / 2e-4);
-        }
-        jacobian.determinant().abs().ln()
+    /// ½log|Σ| at the sampler's φ.
+    fn sampled_log_det(&mut self, sampled: &[f64]) -> f64 {
+        let mut phi = sampled.to_vec();
+        self.inner().hyperparameters(0, sampled, &mut phi);
+        self.half_log_det(&phi).0
     }
 
-    /// Puts the volume back that U has been reduced by.
-    fn add_volume(&self, phi: &[f64], potential: &mut [f64], by_phi: &mut [f64]) {
-        potential[0] += self.volume(phi);
-        for k in 0..phi.len() {
-            let at = |by: f64| {
-                let mut moved = phi.to_vec();
+    /// Takes it out of U.
+    fn lose_log_det(&mut self, sampled: &[f64], potential: &mut [f64], by_phi: &mut [f64]) {
+        potential[0] -= self.sampled_log_det(sampled);
+        for (k, by_phi) in by_phi.iter_mut().enumerate() {
+            let mut at = |by: f64| {
+                let mut moved = sampled.to_vec();
                 moved[k] += by;
-                self.volume(&moved)
+                self.sampled_log_det(&moved)
             };
-            by_phi[k] += (at(1e-3) - at(-1e-3)) / 2e-3;
+            *by_phi -= (at(1e-4) - at(-1e-4)) / 2e-4;
         }
     }
 
@@ -314,7 +303,7 @@ impl Latents for Spoilt {
                 by_phi[0] += 1.0;
             }
             Mutant::PriorLogDet => self.add(-1.0, phi, potential, Some(by_phi)),
-            Mutant::BlockVolume => self.add_volume(phi, potential, by_phi),
+            Mutant::BlockLogDet => self.lose_log_det(phi, potential, by_phi),
             _ => {}
         }
     }

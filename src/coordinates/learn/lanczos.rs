@@ -21,7 +21,7 @@ pub(crate) fn leading(
     let mut image = vec![0.0; n];
     while basis.len() < steps {
         let norm = squared_norm(&next).sqrt();
-        if norm < 1e-10 {
+        if !norm.is_finite() || norm < 1e-10 {
             break;
         }
         next.iter_mut().for_each(|x| *x /= norm);
@@ -36,6 +36,10 @@ pub(crate) fn leading(
         beside.push(squared_norm(&next).sqrt());
     }
     let m = basis.len();
+    // Nothing to look at, or numbers that are none.
+    if m == 0 || diagonal.iter().chain(&beside).any(|x| !x.is_finite()) {
+        return (Vec::new(), Vec::new());
+    }
     let tridiagonal = DMatrix::from_fn(m, m, |i, j| match i.abs_diff(j) {
         0 => diagonal[i],
         1 => beside[i.min(j)],
@@ -58,4 +62,46 @@ pub(crate) fn leading(
         }
     }
     (order.iter().map(|&k| eigen.eigenvalues[k]).collect(), vectors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leading_vectors_are_orthonormal_and_keep_their_direction() {
+        // Eigenvalues 1/(1 + i) in a basis turned by a reflection.
+        let n = 40;
+        let v: Vec<f64> = (0..n).map(|i| (1.0 + 3.1 * i as f64).sin()).collect();
+        let scale = 2.0 / squared_norm(&v);
+        let reflect = |x: &[f64]| {
+            let along = scale * dot(&v, x);
+            x.iter().zip(&v).map(|(x, v)| x - along * v).collect::<Vec<f64>>()
+        };
+        let product = |x: &[f64], out: &mut [f64]| {
+            let mut y = reflect(x);
+            y.iter_mut().enumerate().for_each(|(i, y)| *y /= 1.0 + i as f64);
+            out.copy_from_slice(&reflect(&y));
+        };
+        let (values, vectors) = leading(n, 4, 30, product);
+        for (k, value) in values.iter().enumerate() {
+            assert!((value - 1.0 / (1.0 + k as f64)).abs() < 1e-6, "{values:?}");
+            let own: Vec<f64> = (0..n).map(|i| vectors[4 * i + k]).collect();
+            let mut image = vec![0.0; n];
+            product(&own, &mut image);
+            let error = image.iter().zip(&own).map(|(a, b)| (a - value * b).abs());
+            assert!(error.fold(0.0, f64::max) < 1e-3);
+            for other in 0..=k {
+                let inner: f64 = (0..n).map(|i| vectors[4 * i + k] * vectors[4 * i + other]).sum();
+                let want = if other == k { 1.0 } else { 0.0 };
+                assert!((inner - want).abs() < 1e-9, "{k} {other}: {inner}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_and_numbers_that_are_none_lead_nowhere() {
+        assert!(leading(0, 1, 10, |_, _| ()).0.is_empty());
+        assert!(leading(5, 1, 10, |_, out| out.fill(f64::NAN)).0.is_empty());
+    }
 }

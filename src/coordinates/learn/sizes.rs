@@ -95,9 +95,5 @@ pub(super) fn worthwhile(n: usize, m: usize, band: usize, strength: &[f64]) -> u
         let own = 0.5 * (band * r) as f64;
         steps(strength[r]) * (transforms(n) + products(m) + own)
     };
-    let count = strength.len().saturating_sub(1);
-    (0..=count)
-        .filter(|&r| r < strength.len())
-        .min_by(|&a, &b| cost(a).total_cmp(&cost(b)))
-        .unwrap_or(0)
+    (0..strength.len()).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).unwrap_or(0)
 }

@@ -1,5 +1,8 @@
 //! Computes potentials and gradients in block coordinates, in two passes over the spectrum.
 //!
+//! In the block d = (s⁻² + κ)^(−½), κ(û) being the information that the fit found, so that d never exceeds s however far from the fitted places
+//! s is; and the mean P = p + K(c − c̄) is kept within a few s, in the same way for the same reason: it is P (1 + (P/5s)⁸)^(−⅛).
+//!
 //! With h = u/s the prior's part of U is ½|h|² + Σ_block(log s − log d) + ½ΣE. Given the spectrum of g, y = s g + h is ∂U/∂h: for modes
 //! outside the block h is what z becomes, for those in it u = s h does not depend on s. So ∂U/∂log s is h(y − h) outside the
 //! block, and 1 − h² in it.
@@ -27,12 +30,16 @@ pub(crate) struct BlockChart {
     terms: [f64; QUADRATIC],
     /// h = u/s.
     h: Vec<f64>,
-    /// d ∘ z in the block, then c − c̄; and the derivatives in them.
+    /// d ∘ z in the block, and the derivatives in it.
     scaled: Vec<f64>,
     by_scaled: Vec<f64>,
-    /// d, and u, in the block.
+    /// c − c̄.
+    excess: Vec<f64>,
+    /// κ, d, u and P in the block.
+    information: Vec<f64>,
     scales: Vec<f64>,
     u: Vec<f64>,
+    means: Vec<f64>,
     parts: Vec<[f64; LINEAR - 1]>,
     band: Option<BandState>,
     slopes: Slopes,
@@ -47,7 +54,7 @@ impl BlockChart {
         let torus = spectral.torus();
         let factor = spectral.factor(&Information::NONE)?;
         let layout = factor.layout();
-        let (m, columns) = (block.size(), block.size() + block.coefficients.len());
+        let m = block.size();
         let wide = || vec![0.0; 2 * torus.p1];
         Ok(Self {
             values: layout.values_of(&block.modes),
@@ -55,10 +62,13 @@ impl BlockChart {
             place: Place::default(),
             terms: [0.0; QUADRATIC],
             h: vec![0.0; torus.dim()],
-            scaled: vec![0.0; columns],
-            by_scaled: vec![0.0; columns],
+            scaled: vec![0.0; m],
+            by_scaled: vec![0.0; m],
+            excess: vec![0.0; block.coefficients.len()],
+            information: vec![0.0; m],
             scales: vec![0.0; m],
             u: vec![0.0; m],
+            means: vec![0.0; m],
             parts: vec![[0.0; LINEAR - 1]; m],
             band: block.band.as_ref().map(|band| band.state()),
             slopes: Slopes::new(layout.width()),
@@ -100,47 +110,46 @@ impl BlockChart {
         )
     }
 
-    /// Sum over the terms of coefficients that come term after term, for entry i of m.
-    fn set_scales(&mut self) -> f64 {
-        let (m, terms) = (self.scales.len(), self.terms);
-        let coefficients = &self.block.log_scales;
-        let scales = &mut self.scales;
+    /// Moves κ and d to û and s, and P to û and c; returns Σ(log s − log d) = ½Σ log(1 + κ s²).
+    fn set_block(&mut self, c: &[f64]) -> f64 {
+        let terms = self.terms;
+        let (coefficients, information) = (&self.block.log_information, &mut self.information);
         vectorised(
             #[inline(always)]
             || {
-                combine(&terms, coefficients, scales);
-                let total = inline::sum(scales);
-                for scale in scales.iter_mut().take(m) {
-                    *scale = exp(*scale);
-                }
-                total
+                combine(&terms, coefficients, information);
+                information.iter_mut().for_each(|k| *k = exp(*k));
             },
-        )
+        );
+        let mut volume = 0.0;
+        for (i, &value) in self.values.iter().enumerate() {
+            let s = self.factor.root[value as usize];
+            let precision = 1.0 + self.information[i] * s * s;
+            self.scales[i] = s / precision.sqrt();
+            volume += 0.5 * ln(precision);
+        }
+        self.means.fill(0.0);
+        combine_onto(1.0, &self.terms, &self.block.means, &mut self.means);
+        for (k, c) in c.iter().enumerate() {
+            self.excess[k] = c - self.block.coefficients.mean(k, &self.terms);
+            combine_onto(self.excess[k], &self.terms, &self.block.couplings[k], &mut self.means);
+        }
+        volume
     }
 
-    /// The block: d ∘ z and c − c̄ into u, and u/s into `h`. Returns Σ(log s − log d).
+    /// The block: d ∘ z and the mean into u, and u/s into `h`. Returns Σ(log s − log d).
     fn forward_block(&mut self, c: &[f64], z: &[f64]) -> f64 {
-        let volume = self.set_scales();
-        let m = self.scales.len();
+        let volume = self.set_block(c);
         for (i, &mode) in self.block.modes.iter().enumerate() {
             self.scaled[i] = self.scales[i] * z[mode as usize];
         }
-        for (k, c) in c.iter().enumerate() {
-            self.scaled[m + k] = c - self.block.coefficients.mean(k, &self.terms);
-        }
         self.block.triangle.apply(&self.terms, &self.scaled, &mut self.u, &mut self.parts);
-        combine_onto(&self.terms, &self.block.means, &mut self.u);
-        let (mut product, mut logs) = (1.0f64, 0.0);
         for (i, &mode) in self.block.modes.iter().enumerate() {
             let s = self.factor.root[self.values[i] as usize];
+            self.u[i] += limited(self.means[i], s)[0];
             self.h[mode as usize] = self.u[i] / s;
-            product *= s;
-            if !(1e-100..1e100).contains(&product) || i + 1 == m {
-                logs += ln(product);
-                product = 1.0;
-            }
         }
-        logs - volume
+        volume
     }
 
     /// Adds v(û) to row k₂ of h, scales it into the spectrum and returns Σ h².
@@ -227,16 +236,11 @@ impl BlockChart {
         by_c: &mut [f64],
         by_terms: &mut [f64; QUADRATIC],
     ) -> [f64; 2] {
-        let m = self.scales.len();
         let mut missing = [0.0; 2];
         for (i, &mode) in self.block.modes.iter().enumerate() {
-            let (value, mode) = (self.values[i] as usize, mode as usize);
-            let (y, h) = (by_z[mode], self.h[mode]);
-            let lack = 1.0 - h * y;
-            missing[0] += lack;
-            missing[1] += lack * self.factor.slope[value];
+            let s = self.factor.root[self.values[i] as usize];
             // ∂U/∂u.
-            self.u[i] = y / self.factor.root[value];
+            self.u[i] = by_z[mode as usize] / s;
         }
         let block = &self.block;
         block.triangle.apply_transposed(&self.terms, &self.u, &mut self.by_scaled);
@@ -244,19 +248,48 @@ impl BlockChart {
             by_terms[1] += parts[0] * by_u;
             by_terms[2] += parts[1] * by_u;
         }
-        combine_back(&block.means, &self.u, by_terms);
+        for (i, &mode) in block.modes.iter().enumerate() {
+            let (value, mode) = (self.values[i] as usize, mode as usize);
+            let s = self.factor.root[value];
+            let (y, h, d) = (by_z[mode], self.h[mode], self.scales[i]);
+            let [_, by_mean, by_log_s] = limited(self.means[i], s);
+            let by_log_d = self.scaled[i] * self.by_scaled[i] - 1.0;
+            by_z[mode] = d * self.by_scaled[i];
+            // u moves with s through d and through the limit of the mean; with κ through d.
+            let share = (d / s) * (d / s);
+            let lack = 1.0 - h * y + by_log_d * share + self.u[i] * by_log_s;
+            missing[0] += lack;
+            missing[1] += lack * self.factor.slope[value];
+            self.by_scaled[i] = -0.5 * by_log_d * (1.0 - share);
+            self.means[i] = self.u[i] * by_mean;
+        }
+        combine_back(&block.log_information, &self.by_scaled, by_terms);
+        combine_back(&block.means, &self.means, by_terms);
         for (k, by_c) in by_c.iter_mut().enumerate() {
-            *by_c = self.by_scaled[m + k];
+            let mut by_coupling = [0.0; QUADRATIC];
+            combine_back(&block.couplings[k], &self.means, &mut by_coupling);
+            *by_c = by_coupling.iter().zip(&self.terms).map(|(by, t)| by * t).sum();
+            add(self.excess[k], &by_coupling, by_terms);
             add(-*by_c, &block.coefficients.means[k], by_terms);
         }
-        for (i, &mode) in block.modes.iter().enumerate() {
-            let by_scaled = self.by_scaled[i];
-            by_z[mode as usize] = self.scales[i] * by_scaled;
-            self.by_scaled[i] = self.scaled[i] * by_scaled - 1.0;
-        }
-        combine_back(&block.log_scales, &self.by_scaled[..m], by_terms);
         missing
     }
+}
+
+/// How many standard deviations a mean may be from zero.
+const FURTHEST: f64 = 5.0;
+
+/// A mean kept within [`FURTHEST`] deviations s, and its derivatives in the mean and in log s.
+fn limited(mean: f64, s: f64) -> [f64; 3] {
+    let x = (mean / (FURTHEST * s)).powi(8);
+    // Far out x overflows, and the limit is all there is.
+    if !x.is_finite() {
+        let end = FURTHEST * s * mean.signum();
+        return [end, 0.0, end];
+    }
+    let share = (1.0 + x).powf(-0.125);
+    let kept = mean * share;
+    [kept, share / (1.0 + x), kept * (x / (1.0 + x))]
 }
 
 /// out_i = Σ_j terms_j c_{j,i}, the coefficients coming term after term.
@@ -268,10 +301,10 @@ fn combine(terms: &[f64; QUADRATIC], coefficients: &[f64], out: &mut [f64]) {
     }
 }
 
-/// The same, added.
-fn combine_onto(terms: &[f64; QUADRATIC], coefficients: &[f64], out: &mut [f64]) {
+/// A factor times the same, added.
+fn combine_onto(factor: f64, terms: &[f64; QUADRATIC], coefficients: &[f64], out: &mut [f64]) {
     for (term, line) in terms.iter().zip(coefficients.chunks_exact(out.len().max(1))) {
-        crate::numeric::axpy(*term, line, out);
+        crate::numeric::axpy(factor * *term, line, out);
     }
 }
 
@@ -351,13 +384,10 @@ impl Chart for BlockChart {
         if let (Some(band), Some(state)) = (&block.band, &mut self.band) {
             band.invert(&self.terms, z, state);
         }
-        self.set_scales();
-        let m = self.scales.len();
+        self.set_block(c);
         let mut centred: Vec<f64> = block.modes.iter().map(|&mode| u[mode as usize]).collect();
-        let minus: [f64; QUADRATIC] = self.terms.map(|t| -t);
-        combine_onto(&minus, &block.means, &mut centred);
-        for (k, c) in c.iter().enumerate() {
-            self.scaled[m + k] = c - block.coefficients.mean(k, &self.terms);
+        for (i, &value) in self.values.iter().enumerate() {
+            centred[i] -= limited(self.means[i], self.factor.root[value as usize])[0];
         }
         block.triangle.solve(&self.terms, &centred, &mut self.scaled);
         for (i, &mode) in block.modes.iter().enumerate() {

@@ -4,11 +4,11 @@
 //! about smooth modes differs from mode to mode, couples them (through a mask, an uneven intensity), and changes with the
 //! hyperparameters; no single κ describes it. With û(w) the standardised hyperparameters (see [`Shape`]) and T(û) their monomials,
 //!
-//! - the *block*, the m smoothest modes:  u = U(û)[d(û) ∘ z; c − c̄(û)] + p(û), U unit upper triangular;
+//! - the *block*, the m smoothest modes:  u = U(û)(d(û) ∘ z) + K(û)(c − c̄(û)) + p(û), U unit upper triangular;
 //! - the *band*, the next ones:           u = s ∘ (z + Q((d(û) − 1) ∘ Q'z) + v(û));
 //! - all others:                          u = s ∘ (z + v(û)).
 //!
-//! U, log d, p, c̄ and v are polynomials in û, fitted to Gaussian approximations of the posterior at a few places (see
+//! U, K, log κ, p, c̄ and v are polynomials in û, with d = (s⁻² + κ)^(−½), fitted to Gaussian approximations of the posterior at a few places (see
 //! [`learn`](super::learn)); the coefficients of the mean are themselves c = c̄(û) + R(û)(d_c(û) ∘ ζ), so that the sampler's
 //! hyperparameters are (log σ + a(log ℓ), range, ζ). All of it is a change of variables: whatever was fitted, the posterior is
 //! the same, and what fits well is fast.
@@ -36,10 +36,13 @@ pub struct Block {
     pub(crate) unbounded: bool,
     /// The block's modes, as places in a vector of latents.
     pub(crate) modes: Vec<u32>,
-    /// U, with a further column for each coefficient of the mean.
+    /// U.
     pub(crate) triangle: Triangle,
-    /// log d, and p, of each mode: six terms, one after the other.
-    pub(crate) log_scales: Vec<f64>,
+    /// K: for each coefficient of the mean six terms, one after the other, of each mode. Data often determine the sum of a coefficient and of the
+    /// modes that are like its column far better than either, so that these must follow closely.
+    pub(crate) couplings: Vec<Vec<f64>>,
+    /// log κ, and p, of each mode: six terms, one after the other.
+    pub(crate) log_information: Vec<f64>,
     pub(crate) means: Vec<f64>,
     pub(crate) coefficients: Coefficients,
     /// v of every latent, zero in the block: three terms.

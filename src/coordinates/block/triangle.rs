@@ -4,7 +4,7 @@ use super::shape::LINEAR;
 use crate::numeric::vectorised;
 use serde::{Deserialize, Serialize};
 
-/// U(û) = I + Σ_j T_j(û) U_j, for as many rows as there are modes and further columns for coefficients of the mean.
+/// U(û) = I + Σ_j T_j(û) U_j.
 ///
 /// Row i holds its entries right of the diagonal, for each of the three U_j, in single precision: whatever
 /// they are, the map is exact, and they are read at every gradient.

@@ -33,6 +33,8 @@ const NEAR: f64 = 1.15;
 const FAR: f64 = 1.9;
 /// Modes for which the first systems are solved exactly.
 const PRECONDITIONED: usize = 100;
+/// The least information of a mode, over its prior precision.
+const LEAST: f64 = 1e-6;
 /// Lanczos steps for each direction of the band.
 const STEPS_EACH: f64 = 1.6;
 
@@ -229,6 +231,8 @@ struct Part {
     /// U: unit upper triangular.
     u: DMatrix<f64>,
     log_scales: DVector<f64>,
+    /// log κ of d⁻² = s⁻² + κ.
+    log_information: DVector<f64>,
     means: DVector<f64>,
 }
 
@@ -274,7 +278,9 @@ fn part(surrogate: &mut Surrogate<'_>, s: &[f64], fit: &Fitted, modes: &[u32]) -
     let u = DMatrix::from_fn(own.len(), own.len(), |i, j| v[(i, j)] / scales[j]);
     let means = modes.iter().map(|&mode| fit.f[mode as usize]).chain(fit.c.iter().copied());
     let means = DVector::from_iterator(own.len(), means);
-    Some(Part { u, log_scales: scales.map(f64::ln), means })
+    let information = |i: usize| (scales[i].powi(-2) - own[i].powi(-2)).max(LEAST / own[i].powi(2));
+    let log_information = DVector::from_fn(own.len(), |i, _| information(i).ln());
+    Some(Part { u, log_scales: scales.map(f64::ln), log_information, means })
 }
 
 fn assemble(
@@ -313,8 +319,9 @@ fn assemble(
             .collect(),
     };
     Block {
-        triangle: Triangle::new(m, all, entry),
-        log_scales: each(&|part, i| part.log_scales[i]),
+        triangle: Triangle::new(m, m, entry),
+        couplings: (m..all).map(|j| each(&|part, i| part.u[(i, j)])).collect(),
+        log_information: each(&|part, i| part.log_information[i]),
         means: each(&|part, i| part.means[i]),
         coefficients,
         unbounded: !bounded(1),

@@ -229,8 +229,7 @@ mod tests {
 
     /// The first draws of a short run tell two data sets apart.
     fn print(problem: &Problem, index: u32) -> Vec<Vec<f64>> {
-        let settings =
-            Settings {
+        let settings = Settings {
             chains: 1,
             warmup: 5,
             draws: 5,

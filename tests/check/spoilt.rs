@@ -31,7 +31,7 @@ pub(crate) enum Mutant {
     PriorLogDet,
     /// The kinetic energy has no ½log|M(φ)|.
     MassLogDet,
-    /// In block-informed coordinates the latents' prior has no ½log|Σ|.
+    /// In block-informed coordinates a twentieth of the latents' ½log|Σ| is missing: with more of it gone nothing moves.
     BlockLogDet,
     /// ABLA without its second half: Φ₂(ε) ∘ Φ₁(ε).
     NoPalindrome,
@@ -255,11 +255,11 @@ impl Spoilt {
         (0.5 * self.factor.log_det(), gradient)
     }
 
-    /// ½log|Σ| at the sampler's φ.
+    /// What is missing of ½log|Σ| at the sampler's φ.
     fn sampled_log_det(&mut self, sampled: &[f64]) -> f64 {
         let mut phi = sampled.to_vec();
         self.inner().hyperparameters(0, sampled, &mut phi);
-        self.half_log_det(&phi).0
+        0.05 * self.half_log_det(&phi).0
     }
 
     /// Takes it out of U.

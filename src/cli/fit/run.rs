@@ -226,7 +226,7 @@ fn sample_together(jobs: &[Job], progress: &dyn Progress) -> sshmc::Result<Vec<F
         .map(|(job, keeper)| Part { model: &job.model, progress, keeper })
         .collect();
     let fits = sample::run_together(&parts, &first.settings)?;
-    let each = jobs.iter().zip(&kept).zip(&fits);
-    each.map(|((job, kept), fit)| job.complete(kept, fit)).collect::<sshmc::Result<()>>()?;
+    let mut each = jobs.iter().zip(&kept).zip(&fits);
+    each.try_for_each(|((job, kept), fit)| job.complete(kept, fit))?;
     Ok(fits)
 }

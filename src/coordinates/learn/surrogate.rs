@@ -115,7 +115,7 @@ impl<'a> Surrogate<'a> {
     }
 
     /// D'v and Z'v.
-    fn from_sites(&mut self, v: &[f64], f: &mut [f64], c: &mut [f64]) {
+    fn gather(&mut self, v: &[f64], f: &mut [f64], c: &mut [f64]) {
         self.transform.write_basis(v, f);
         for (term, c) in self.model.mean().iter().zip(c) {
             *c = match &term.column {
@@ -183,7 +183,7 @@ impl<'a> Surrogate<'a> {
         let n = s.len();
         let mut right = vec![0.0; n + deviations.len()];
         let (by_f, by_c) = right.split_at_mut(n);
-        self.from_sites(g, by_f, by_c);
+        self.gather(g, by_f, by_c);
         for i in 0..n {
             by_f[i] = -s[i] * by_f[i] - fitted.f[i] / s[i];
         }
@@ -225,7 +225,7 @@ impl<'a> Surrogate<'a> {
                 weighted.iter_mut().zip(values).for_each(|(w, z)| *w *= z);
             }
             let (mut f, mut c) = (std::mem::take(&mut self.basis), vec![0.0; count]);
-            self.from_sites(&weighted, &mut f, &mut c);
+            self.gather(&weighted, &mut f, &mut c);
             for (i, &mode) in block.iter().enumerate() {
                 all[(m + k, i)] = f[mode as usize];
                 all[(i, m + k)] = f[mode as usize];
@@ -255,7 +255,7 @@ impl<'a> Surrogate<'a> {
         self.at_sites(&scaled[..n], &scaled[n..], &mut field);
         field.iter_mut().zip(sites).for_each(|(f, w)| *f *= w);
         let (by_f, by_c) = out.split_at_mut(n);
-        self.from_sites(&field, by_f, by_c);
+        self.gather(&field, by_f, by_c);
         scale.apply(out);
         axpy(1.0, x, out);
     }

@@ -103,7 +103,9 @@ pub fn run_together(parts: &[Part<'_>], settings: &Settings) -> Result<Vec<Fit>>
         let run = |part: &Part<'_>| super::rivals::run(part.model, settings, part.progress);
         return parts.iter().map(run).collect();
     }
-    let prepared = prepared(parts, settings)?;
+    // Kept until the end: threads that end would do so beside the chains.
+    let threads = pool(settings)?;
+    let prepared = threads.install(|| prepared(parts, settings))?;
     if settings.device.is_tentative()
         && let Err(Error::Device(error)) =
             with_batches(parts, &prepared, settings, |_, batches| rehearse(batches))
@@ -165,7 +167,7 @@ fn prepared(parts: &[Part<'_>], settings: &Settings) -> Result<Vec<Prepared>> {
             torus: settings.small_torus && settings.learns() && may_shrink(part.model, settings),
             coordinates: takes_block(settings),
         };
-        pool(settings)?.install(|| prepare(part.model, part.keeper, wanted))
+        prepare(part.model, part.keeper, wanted)
     });
     each.collect()
 }

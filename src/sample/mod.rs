@@ -18,6 +18,7 @@ mod settings;
 mod start;
 mod state;
 mod step_size;
+mod torus;
 mod transition;
 mod until;
 mod warmup;

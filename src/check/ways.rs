@@ -28,6 +28,7 @@ const TUNING: Tuning = Tuning {
     path: 1.5,
     jitter: 0.3,
     careful: 0.15,
+    retry: false,
     most_steps: 100,
     steps: None,
 };

@@ -33,12 +33,23 @@ struct Chain {
     predictor: Vec<f64>,
     scratch: Vec<f64>,
     by_w: Vec<f64>,
+    /// A point put aside, once one has been.
+    aside: Aside,
     /// Whether the current point is itself the one to come back to; what was saved is worthless then.
     at_saved: bool,
     /// Whether the target's last evaluation was at the current z.
     current: bool,
     /// Whether what is reported has been taken from that evaluation.
     reported: bool,
+}
+
+/// A point put aside, with what is reported of it.
+#[derive(Default)]
+struct Aside {
+    z: Vec<f64>,
+    by_z: Vec<f64>,
+    field: Vec<f64>,
+    predictor: Vec<f64>,
 }
 
 impl CpuLatents {
@@ -91,6 +102,7 @@ impl Chain {
             predictor: vec![0.0; sites],
             scratch: vec![0.0; n],
             by_w: vec![0.0; structure.parameters()],
+            aside: Aside::default(),
             at_saved: true,
             current: false,
             reported: false,
@@ -304,6 +316,36 @@ impl Latents for CpuLatents {
                 chain.exchange();
                 (chain.at_saved, chain.current) = (true, false);
             }
+        }
+    }
+
+    fn can_put_aside(&self) -> bool {
+        true
+    }
+
+    fn put_aside(&mut self) {
+        for chain in &mut self.chains {
+            chain.leave();
+            let aside = &mut chain.aside;
+            aside.z.resize(chain.z.len(), 0.0);
+            aside.by_z.resize(chain.z.len(), 0.0);
+            aside.field.resize(chain.field.len(), 0.0);
+            aside.predictor.resize(chain.predictor.len(), 0.0);
+            std::mem::swap(&mut aside.z, &mut chain.saved_z);
+            std::mem::swap(&mut aside.by_z, &mut chain.saved_by_z);
+            std::mem::swap(&mut aside.field, &mut chain.field);
+            std::mem::swap(&mut aside.predictor, &mut chain.predictor);
+        }
+    }
+
+    fn take_back(&mut self) {
+        for chain in &mut self.chains {
+            let aside = &mut chain.aside;
+            std::mem::swap(&mut aside.z, &mut chain.z);
+            std::mem::swap(&mut aside.by_z, &mut chain.by_z);
+            std::mem::swap(&mut aside.field, &mut chain.field);
+            std::mem::swap(&mut aside.predictor, &mut chain.predictor);
+            (chain.at_saved, chain.current) = (true, false);
         }
     }
 

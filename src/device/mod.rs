@@ -99,6 +99,17 @@ pub trait Latents: Send {
     /// Takes chains back to the saved point where `accepted` is false.
     fn settle(&mut self, accepted: &[bool]);
 
+    /// Whether [`Self::put_aside`] and [`Self::take_back`] can be used.
+    fn can_put_aside(&self) -> bool {
+        false
+    }
+
+    /// Puts the saved points aside, so that others can be saved.
+    fn put_aside(&mut self) {}
+
+    /// Takes every chain to the point that was put aside.
+    fn take_back(&mut self) {}
+
     /// Number of latent gradients evaluated so far for a chain.
     fn gradients(&self, chain: usize) -> u64;
 

@@ -11,6 +11,7 @@ mod pilot;
 mod place;
 mod plan;
 mod recall;
+mod retry;
 mod rivals;
 mod rounds;
 mod run;

@@ -365,6 +365,7 @@ fn kernel(
         path: BLOCK_PATH,
         jitter: BLOCK_JITTER,
         careful: 0.0,
+        retry: true,
         most_steps: 64,
         steps: None,
     };

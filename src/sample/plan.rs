@@ -60,6 +60,7 @@ impl<'a> Plan<'a> {
             path: settings.path.unwrap_or(if grid { GRID_PATH } else { path }),
             jitter: settings.jitter.unwrap_or(jitter),
             careful: 0.0,
+            retry: found.is_some(),
             most_steps: settings.most_steps,
             steps: settings.steps,
         };

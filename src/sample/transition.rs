@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::integrate::{Integrator, Steps, System};
 use crate::random::{Purpose, Stream};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Careful trajectories take steps this much smaller, and go as much less far: where the posterior is stiffer than where the
 /// step size was learnt, a chain would otherwise sit still for long.
@@ -24,6 +25,8 @@ pub struct Tuning {
     pub jitter: f64,
     /// Share of careful trajectories.
     pub careful: f64,
+    /// Whether a trajectory that loses its energy is tried once more with smaller steps.
+    pub retry: bool,
     /// Most steps a trajectory may have.
     pub most_steps: u32,
     /// Steps of every trajectory, whatever their size; none: as many as the length asks for.
@@ -55,20 +58,29 @@ pub struct Kernel {
     pub integrator: Integrator,
     /// Tuning of each chain.
     pub tuning: Vec<Tuning>,
-    seed: u64,
-    ids: Vec<u32>,
+    pub(super) seed: u64,
+    pub(super) ids: Vec<u32>,
     steps: Steps,
-    counts: Vec<u32>,
-    sizes: Vec<f64>,
-    saved: Saved,
+    pub(super) counts: Vec<u32>,
+    pub(super) sizes: Vec<f64>,
+    pub(super) saved: Saved,
     accepted: Vec<bool>,
 }
 
-struct Saved {
+pub(super) struct Saved {
     phi: Vec<f64>,
     potential: Vec<f64>,
     by_phi: Vec<f64>,
     energy: Vec<f64>,
+}
+
+impl Saved {
+    /// Takes the hyperparameters of a chain, which are at `own`, back.
+    pub(super) fn give_back(&self, system: &mut System, own: Range<usize>, chain: usize) {
+        system.phi[own.clone()].copy_from_slice(&self.phi[own.clone()]);
+        system.by_phi[own.clone()].copy_from_slice(&self.by_phi[own]);
+        system.potential[chain] = self.potential[chain];
+    }
 }
 
 impl Kernel {
@@ -105,6 +117,9 @@ impl Kernel {
         self.refresh(transition);
         self.travel(transition);
         self.decide(transition, info);
+        if let [info] = info {
+            self.retry_if_lost(transition, info);
+        }
     }
 
     /// Where a chain is, between two transitions.
@@ -138,6 +153,11 @@ impl Kernel {
     /// Follows every chain's trajectory.
     pub(super) fn travel(&mut self, transition: u32) {
         self.plan(transition);
+        self.follow();
+    }
+
+    /// Makes the steps that are planned.
+    pub(super) fn follow(&mut self) {
         let longest = self.counts.iter().copied().max().unwrap_or(0);
         let Self { system, integrator, tuning, steps, counts, sizes, .. } = self;
         integrator.travel(system, steps, longest, |step, system, steps| {
@@ -152,18 +172,24 @@ impl Kernel {
 
     /// Draws momenta and saves the point to come back to.
     pub(super) fn refresh(&mut self, transition: u32) {
+        self.draw_momenta(transition);
         let system = &mut self.system;
-        system.latents.refresh(transition, &system.phi);
-        let m = system.phi.len() / self.ids.len();
-        for (&id, p) in self.ids.iter().zip(system.p.chunks_exact_mut(m)) {
-            Stream::new(self.seed, id, transition, Purpose::Hyper).fill_normals(p);
-        }
         system.latents.save();
         system.latent_error.fill(0.0);
         self.saved.phi.copy_from_slice(&system.phi);
         self.saved.potential.copy_from_slice(&system.potential);
         self.saved.by_phi.copy_from_slice(&system.by_phi);
         self.saved.energy.copy_from_slice(system.energies());
+    }
+
+    /// Draws momenta, the same whenever it is asked for those of a transition.
+    pub(super) fn draw_momenta(&mut self, transition: u32) {
+        let system = &mut self.system;
+        system.latents.refresh(transition, &system.phi);
+        let m = system.phi.len() / self.ids.len();
+        for (&id, p) in self.ids.iter().zip(system.p.chunks_exact_mut(m)) {
+            Stream::new(self.seed, id, transition, Purpose::Hyper).fill_normals(p);
+        }
     }
 
     /// H of a chain at the start of the trajectory.
@@ -211,10 +237,7 @@ impl Kernel {
             };
             self.accepted[b] = info.accepted;
             if !info.accepted {
-                let own = b * m..(b + 1) * m;
-                system.phi[own.clone()].copy_from_slice(&self.saved.phi[own.clone()]);
-                system.by_phi[own.clone()].copy_from_slice(&self.saved.by_phi[own]);
-                system.potential[b] = self.saved.potential[b];
+                self.saved.give_back(system, b * m..(b + 1) * m, b);
             }
         }
         system.latents.settle(&self.accepted);

@@ -347,7 +347,11 @@ impl Adapter {
             _ => self.most_steps,
         };
         tuning.most_steps = most.min(self.most_steps);
-        tuning.careful = if self.narrow { CAREFUL } else { CAREFUL_WIDE };
+        tuning.careful = match (tuning.retry, self.narrow) {
+            (true, _) => 0.0,
+            (false, true) => CAREFUL,
+            (false, false) => CAREFUL_WIDE,
+        };
     }
 
     /// The metric becomes the covariance of the window's draws.

@@ -1,10 +1,10 @@
-//! Narrows the directions of a band of modes along which data say most: w = z + Q((d − 1) ∘ Q'z).
+//! Narrows the directions of a band of modes along which data say most: w = z + Q((d − 1) ∘ Q'z), d = (1 + λ)^(−½).
 
 use super::shape::LINEAR;
 use crate::numeric::vectorised;
 use serde::{Deserialize, Serialize};
 
-/// The band: its modes, the directions Q and how d = e^(−E/2) depends on û.
+/// The band: its modes, the directions Q and how λ depends on û.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Band {
     /// The modes, as places in a vector of latents.
@@ -15,14 +15,14 @@ pub(crate) struct Band {
     directions: Vec<f32>,
     /// |q_i|² − 1, which rounding leaves.
     excess: Vec<f64>,
-    /// E as a linear function of û, term after term.
-    stiffness: Vec<f64>,
+    /// log λ as a linear function of û, term after term; λ is this times fade².
+    log_strength: Vec<f64>,
 }
 
 /// What the band needs to remember between the way to the latents and the way back.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BandState {
-    /// e^(−E/2).
+    /// (1 + λ)^(−½).
     narrowing: Vec<f64>,
     /// Q'z.
     along: Vec<f64>,
@@ -32,15 +32,15 @@ pub(crate) struct BandState {
 }
 
 impl Band {
-    /// From orthonormal directions, mode after mode, and E's coefficients, term after term.
-    pub(crate) fn new(modes: Vec<u32>, directions: &[f64], stiffness: Vec<f64>) -> Self {
-        let count = stiffness.len() / LINEAR;
+    /// From orthonormal directions, mode after mode, and the coefficients of log λ, term after term.
+    pub(crate) fn new(modes: Vec<u32>, directions: &[f64], log_strength: Vec<f64>) -> Self {
+        let count = log_strength.len() / LINEAR;
         let directions: Vec<f32> = directions.iter().map(|&x| x as f32).collect();
         let mut excess = vec![-1.0; count];
         for row in directions.chunks_exact(count) {
             excess.iter_mut().zip(row).for_each(|(e, &x)| *e += f64::from(x) * f64::from(x));
         }
-        Self { modes, count, directions, excess, stiffness }
+        Self { modes, count, directions, excess, log_strength }
     }
 
     /// Room for what is remembered.
@@ -54,9 +54,10 @@ impl Band {
         }
     }
 
-    /// E_i at these terms.
-    fn stiffness(&self, terms: &[f64], i: usize) -> f64 {
-        (0..LINEAR).map(|j| terms[j] * self.stiffness[j * self.count + i]).sum()
+    /// λ_i at these terms.
+    fn strength(&self, (terms, fade): (&[f64], f64), i: usize) -> f64 {
+        let log = (0..LINEAR).map(|j| terms[j] * self.log_strength[j * self.count + i]);
+        fade * fade * log.sum::<f64>().exp()
     }
 
     /// out = Q'x.
@@ -101,18 +102,23 @@ impl Band {
     }
 
     /// Turns z into w at the band's places, and returns −log of the map's determinant.
-    pub(crate) fn forward(&self, terms: &[f64], w: &mut [f64], state: &mut BandState) -> f64 {
+    pub(crate) fn forward(
+        &self,
+        at: (&[f64], f64),
+        w: &mut [f64],
+        state: &mut BandState,
+    ) -> f64 {
         let mut volume = 0.0;
         for (own, &mode) in state.own.iter_mut().zip(&self.modes) {
             *own = w[mode as usize];
         }
         self.onto(&state.own, &mut state.along);
         for i in 0..self.count {
-            let e = self.stiffness(terms, i);
-            let d = (-0.5 * e).exp();
+            let strength = self.strength(at, i);
+            let d = 1.0 / (1.0 + strength).sqrt();
             state.narrowing[i] = d;
             state.scaled[i] = (d - 1.0) * state.along[i];
-            volume += 0.5 * e - (1.0 - 1.0 / d) * self.excess[i];
+            volume += 0.5 * strength.ln_1p() - (1.0 - 1.0 / d) * self.excess[i];
         }
         self.along(&state.scaled, &mut state.own);
         for (&own, &mode) in state.own.iter().zip(&self.modes) {
@@ -121,36 +127,41 @@ impl Band {
         volume
     }
 
-    /// Turns a gradient in w into one in z at the band's places, and adds the derivatives in the terms.
+    /// Turns a gradient in w into one in z at the band's places, adds the derivatives in the terms and returns the one in log fade.
     pub(crate) fn backward(
         &self,
         by_terms: &mut [f64],
         gradient: &mut [f64],
         state: &mut BandState,
-    ) {
+    ) -> f64 {
+        let mut by_log_fade = 0.0;
         for (own, &mode) in state.own.iter_mut().zip(&self.modes) {
             *own = gradient[mode as usize];
         }
         self.onto(&state.own, &mut state.scaled);
         for i in 0..self.count {
             let d = state.narrowing[i];
-            let by_e = 0.5 - 0.5 * d * state.scaled[i] * state.along[i] + 0.5 * self.excess[i] / d;
+            // log d falls by half of log(1 + λ), which grows with log λ by λ/(1 + λ) = 1 − d².
+            let by = 0.5 - 0.5 * d * state.scaled[i] * state.along[i] + 0.5 * self.excess[i] / d;
+            let by = by * (1.0 - d * d);
             for j in 0..LINEAR {
-                by_terms[j] += by_e * self.stiffness[j * self.count + i];
+                by_terms[j] += by * self.log_strength[j * self.count + i];
             }
+            by_log_fade += 2.0 * by;
             state.scaled[i] *= d - 1.0;
         }
         self.along(&state.scaled, &mut state.own);
         for (&own, &mode) in state.own.iter().zip(&self.modes) {
             gradient[mode as usize] = own;
         }
+        by_log_fade
     }
 
     /// Turns w back into z at the band's places.
-    pub(crate) fn invert(&self, terms: &[f64], z: &mut [f64], state: &mut BandState) {
+    pub(crate) fn invert(&self, at: (&[f64], f64), z: &mut [f64], state: &mut BandState) {
         let wanted: Vec<f64> = self.modes.iter().map(|&mode| z[mode as usize]).collect();
         let inverse: Vec<f64> =
-            (0..self.count).map(|i| (0.5 * self.stiffness(terms, i)).exp()).collect();
+            (0..self.count).map(|i| (1.0 + self.strength(at, i)).sqrt()).collect();
         // Directions are orthonormal but for rounding: a second round takes what the first leaves.
         let mut rest = wanted.clone();
         let mut found = vec![0.0; wanted.len()];

@@ -1,7 +1,9 @@
 //! Computes potentials and gradients in block coordinates, in two passes over the spectrum.
 //!
-//! In the block d = (s⁻² + κ)^(−½), κ(û) being the information that the fit found, so that d never exceeds s however far from the fitted places
-//! s is; and the mean P = p + K(c − c̄) is kept within a few s, in the same way for the same reason: it is P (1 + (P/5s)⁸)^(−⅛).
+//! Far from the fitted places û hardly moves any more while s goes on to fall, and there all of this must become what the prior says. In the block
+//! d = (s⁻² + κ)^(−½), κ(û) being the information that the fit found, never exceeds s; the rows of U have the weights g = 1 − d²/s², the share
+//! that data have in a mode; and the mean P = p + K(c − c̄) is kept below a limit l = 5 d s √κ, five times what data of that
+//! information lead one to expect: it is P (1 + (P/l)⁸)^(−⅛). Elsewhere v and the band fade with the field (see [`Place`]).
 //!
 //! With h = u/s the prior's part of U is ½|h|² + Σ_block(log s − log d) + ½ΣE. Given the spectrum of g, y = s g + h is ∂U/∂h: for modes
 //! outside the block h is what z becomes, for those in it u = s h does not depend on s. So ∂U/∂log s is h(y − h) outside the
@@ -40,7 +42,10 @@ pub(crate) struct BlockChart {
     scales: Vec<f64>,
     u: Vec<f64>,
     means: Vec<f64>,
-    parts: Vec<[f64; LINEAR - 1]>,
+    parts: Vec<[f64; LINEAR]>,
+    /// g, and l of the block.
+    weights: Vec<f64>,
+    limits: Vec<f64>,
     band: Option<BandState>,
     slopes: Slopes,
     root: Vec<f64>,
@@ -69,7 +74,9 @@ impl BlockChart {
             scales: vec![0.0; m],
             u: vec![0.0; m],
             means: vec![0.0; m],
-            parts: vec![[0.0; LINEAR - 1]; m],
+            parts: vec![[0.0; LINEAR]; m],
+            weights: vec![0.0; m],
+            limits: vec![0.0; m],
             band: block.band.as_ref().map(|band| band.state()),
             slopes: Slopes::new(layout.width()),
             root: wide(),
@@ -124,8 +131,11 @@ impl BlockChart {
         let mut volume = 0.0;
         for (i, &value) in self.values.iter().enumerate() {
             let s = self.factor.root[value as usize];
-            let precision = 1.0 + self.information[i] * s * s;
+            let told = self.information[i] * s * s;
+            let precision = 1.0 + told;
             self.scales[i] = s / precision.sqrt();
+            self.weights[i] = told / precision;
+            self.limits[i] = FURTHEST * s * (told / precision).sqrt();
             volume += 0.5 * ln(precision);
         }
         self.means.fill(0.0);
@@ -143,10 +153,11 @@ impl BlockChart {
         for (i, &mode) in self.block.modes.iter().enumerate() {
             self.scaled[i] = self.scales[i] * z[mode as usize];
         }
-        self.block.triangle.apply(&self.terms, &self.scaled, &mut self.u, &mut self.parts);
+        let at = (&self.terms[..], &self.weights[..]);
+        self.block.triangle.apply(at, &self.scaled, &mut self.u, &mut self.parts);
         for (i, &mode) in self.block.modes.iter().enumerate() {
             let s = self.factor.root[self.values[i] as usize];
-            self.u[i] += limited(self.means[i], s)[0];
+            self.u[i] += limited(self.means[i], self.limits[i])[0];
             self.h[mode as usize] = self.u[i] / s;
         }
         volume
@@ -168,10 +179,11 @@ impl BlockChart {
         let h = &mut self.h[range.clone()];
         let [v0, v1, v2] = &self.block.drift;
         let (v0, v1, v2) = (&v0[range.clone()], &v1[range.clone()], &v2[range]);
-        let [_, t1, t2, ..] = self.terms;
+        let fade = self.place.fade;
+        let (t0, t1, t2) = (fade, fade * self.terms[1], fade * self.terms[2]);
         let (x, root) = (&mut x[..n], &root[..n]);
         for i in 0..n {
-            h[i] += f64::from(v0[i]) + (t1 * f64::from(v1[i]) + t2 * f64::from(v2[i]));
+            h[i] += t0 * f64::from(v0[i]) + (t1 * f64::from(v1[i]) + t2 * f64::from(v2[i]));
             x[i] = norm * (root[i] * h[i]);
         }
         let total = inline::squared_norm(h);
@@ -183,7 +195,7 @@ impl BlockChart {
 
     /// Writes y = s g + h of row k₂ into `by_z`, and adds to Σ h(y − h), to the same times S'/S and to the sums of v y.
     #[inline(always)]
-    fn backward_row(&mut self, k2: usize, by_z: &mut [f64], by_terms: &mut [f64; QUADRATIC]) {
+    fn backward_row(&mut self, k2: usize, by_z: &mut [f64], by_drift: &mut [f64; LINEAR]) {
         let torus = self.torus();
         let edge = torus.is_edge(k2);
         let range = torus.row(k2);
@@ -198,9 +210,9 @@ impl BlockChart {
         };
         let (g, root, h) = (&g[..n], &self.root[..n], &self.h[range.clone()]);
         let (y, product) = (&mut by_z[range.clone()], &mut self.product[..n]);
-        let [_, v1, v2] = &self.block.drift;
-        let (v1, v2) = (&v1[range.clone()], &v2[range]);
-        let mut sums = [[0.0; 4]; 2];
+        let [v0, v1, v2] = &self.block.drift;
+        let (v0, v1, v2) = (&v0[range.clone()], &v1[range.clone()], &v2[range]);
+        let mut sums = [[0.0; 4]; LINEAR];
         for i in 0..n {
             let pull = root[i] * (norm * g[i]);
             product[i] = h[i] * pull;
@@ -210,19 +222,23 @@ impl BlockChart {
         let mut first = 0;
         while first < whole {
             let own = first..first + 4;
-            let (y, v1, v2) = (&y[own.clone()], &v1[own.clone()], &v2[own]);
+            let (y, v0) = (&y[own.clone()], &v0[own.clone()]);
+            let (v1, v2) = (&v1[own.clone()], &v2[own]);
             for lane in 0..4 {
-                sums[0][lane] += f64::from(v1[lane]) * y[lane];
-                sums[1][lane] += f64::from(v2[lane]) * y[lane];
+                sums[0][lane] += f64::from(v0[lane]) * y[lane];
+                sums[1][lane] += f64::from(v1[lane]) * y[lane];
+                sums[2][lane] += f64::from(v2[lane]) * y[lane];
             }
             first += 4;
         }
         for i in whole..n {
-            sums[0][i - whole] += f64::from(v1[i]) * y[i];
-            sums[1][i - whole] += f64::from(v2[i]) * y[i];
+            sums[0][i - whole] += f64::from(v0[i]) * y[i];
+            sums[1][i - whole] += f64::from(v1[i]) * y[i];
+            sums[2][i - whole] += f64::from(v2[i]) * y[i];
         }
-        by_terms[1] += sums[0].iter().sum::<f64>();
-        by_terms[2] += sums[1].iter().sum::<f64>();
+        for (by, sums) in by_drift.iter_mut().zip(&sums) {
+            *by += sums.iter().sum::<f64>();
+        }
         let layout = self.factor.layout();
         layout.fold(k2, product, &mut self.folded);
         self.slopes.add_all(&self.folded, &self.factor.slope[layout.row(k2)]);
@@ -243,24 +259,28 @@ impl BlockChart {
             self.u[i] = by_z[mode as usize] / s;
         }
         let block = &self.block;
-        block.triangle.apply_transposed(&self.terms, &self.u, &mut self.by_scaled);
-        for (parts, by_u) in self.parts.iter().zip(&self.u) {
-            by_terms[1] += parts[0] * by_u;
-            by_terms[2] += parts[1] * by_u;
+        let at = (&self.terms[..], &self.weights[..]);
+        block.triangle.apply_transposed(at, &self.u, &mut self.by_scaled);
+        for ((parts, by_u), weight) in self.parts.iter().zip(&self.u).zip(&self.weights) {
+            by_terms[1] += parts[1] * (weight * by_u);
+            by_terms[2] += parts[2] * (weight * by_u);
         }
         for (i, &mode) in block.modes.iter().enumerate() {
             let (value, mode) = (self.values[i] as usize, mode as usize);
-            let s = self.factor.root[value];
             let (y, h, d) = (by_z[mode], self.h[mode], self.scales[i]);
-            let [_, by_mean, by_log_s] = limited(self.means[i], s);
+            let [_, by_mean, by_log_limit] = limited(self.means[i], self.limits[i]);
+            let by_log_limit = self.u[i] * by_log_limit;
             let by_log_d = self.scaled[i] * self.by_scaled[i] - 1.0;
             by_z[mode] = d * self.by_scaled[i];
-            // u moves with s through d and through the limit of the mean; with κ through d.
-            let share = (d / s) * (d / s);
-            let lack = 1.0 - h * y + by_log_d * share + self.u[i] * by_log_s;
+            // u moves with s and with κ through d, g and l, which are functions of κ s² and of s.
+            let weight = self.weights[i];
+            let share = 1.0 - weight;
+            let by_log_weight = self.u[i] * weight * self.parts[i][0];
+            let by_told = 0.5 * (share * by_log_limit - weight * by_log_d) + share * by_log_weight;
+            let lack = 1.0 - h * y + by_log_d + by_log_limit + 2.0 * by_told;
             missing[0] += lack;
             missing[1] += lack * self.factor.slope[value];
-            self.by_scaled[i] = -0.5 * by_log_d * (1.0 - share);
+            self.by_scaled[i] = by_told;
             self.means[i] = self.u[i] * by_mean;
         }
         combine_back(&block.log_information, &self.by_scaled, by_terms);
@@ -276,15 +296,15 @@ impl BlockChart {
     }
 }
 
-/// How many standard deviations a mean may be from zero.
+/// How many times further from zero than expected a mean may be.
 const FURTHEST: f64 = 5.0;
 
-/// A mean kept within [`FURTHEST`] deviations s, and its derivatives in the mean and in log s.
-fn limited(mean: f64, s: f64) -> [f64; 3] {
-    let x = (mean / (FURTHEST * s)).powi(8);
+/// A mean kept below a limit, and its derivatives in the mean and in the log of the limit.
+fn limited(mean: f64, limit: f64) -> [f64; 3] {
+    let x = (mean / limit).powi(8);
     // Far out x overflows, and the limit is all there is.
     if !x.is_finite() {
-        let end = FURTHEST * s * mean.signum();
+        let end = limit * mean.signum();
         return [end, 0.0, end];
     }
     let share = (1.0 + x).powf(-0.125);
@@ -322,7 +342,9 @@ impl Chart for BlockChart {
         }
         self.h.copy_from_slice(z);
         let mut volume = match (&self.block.band, &mut self.band) {
-            (Some(band), Some(state)) => band.forward(&self.terms, &mut self.h, state),
+            (Some(band), Some(state)) => {
+                band.forward((&self.terms, self.place.fade), &mut self.h, state)
+            }
             _ => 0.0,
         };
         volume += self.forward_block(c, z);
@@ -348,22 +370,28 @@ impl Chart for BlockChart {
     ) {
         self.transform.analyse(g);
         self.slopes.clear();
-        let mut by_terms = [0.0; QUADRATIC];
+        let mut by_drift = [0.0; LINEAR];
         for k2 in 0..self.torus().half2() {
             vectorised(
                 #[inline(always)]
-                || self.backward_row(k2, by_z, &mut by_terms),
+                || self.backward_row(k2, by_z, &mut by_drift),
             );
+        }
+        let mut by_terms = [0.0; QUADRATIC];
+        let mut by_log_fade = 0.0;
+        for (term, by) in by_drift.iter().enumerate() {
+            by_terms[term] += self.place.fade * by;
+            by_log_fade += self.place.fade * by * self.terms[term];
         }
         let missing = self.backward_block(by_z, by_c, &mut by_terms);
         let block = self.block.clone();
         if let (Some(band), Some(state)) = (&block.band, &mut self.band) {
-            band.backward(&mut by_terms, by_z, state);
+            by_log_fade += band.backward(&mut by_terms, by_z, state);
         }
         let [by_sigma, by_range] = self.slopes.sums();
         by_w[0] = by_sigma + missing[0];
         by_w[1] = 0.5 * (by_range + missing[1]);
-        self.place.pull_back(&by_terms, by_w);
+        self.place.pull_back(&by_terms, by_log_fade, by_w);
     }
 
     fn invert(&mut self, w: &[f64], c: &[f64], u: &[f64], z: &mut [f64]) -> bool {
@@ -377,19 +405,20 @@ impl Chart for BlockChart {
             self.factor.write_roots(k2, root);
             for (i, s) in range.zip(&*root) {
                 let drift = self.block.drift.iter().zip(&self.terms);
-                z[i] = u[i] / s - drift.map(|(v, t)| f64::from(v[i]) * t).sum::<f64>();
+                let drift = drift.map(|(v, t)| f64::from(v[i]) * t).sum::<f64>();
+                z[i] = u[i] / s - self.place.fade * drift;
             }
         }
         let block = self.block.clone();
         if let (Some(band), Some(state)) = (&block.band, &mut self.band) {
-            band.invert(&self.terms, z, state);
+            band.invert((&self.terms, self.place.fade), z, state);
         }
         self.set_block(c);
         let mut centred: Vec<f64> = block.modes.iter().map(|&mode| u[mode as usize]).collect();
-        for (i, &value) in self.values.iter().enumerate() {
-            centred[i] -= limited(self.means[i], self.factor.root[value as usize])[0];
+        for (i, centred) in centred.iter_mut().enumerate() {
+            *centred -= limited(self.means[i], self.limits[i])[0];
         }
-        block.triangle.solve(&self.terms, &centred, &mut self.scaled);
+        block.triangle.solve((&self.terms, &self.weights), &centred, &mut self.scaled);
         for (i, &mode) in block.modes.iter().enumerate() {
             z[mode as usize] = self.scaled[i] / self.scales[i];
         }

@@ -203,7 +203,7 @@ impl Block {
                 by_phi[own.hyperparameters[k].0] = by_reach * scale;
             }
             let mut by_w = [0.0; 2];
-            place.pull_back(&by_terms, &mut by_w);
+            place.pull_back(&by_terms, 0.0, &mut by_w);
             by_phi[0] += by_w[0] * dw[0];
             by_phi[1] += by_w[1] * dw[1];
         }

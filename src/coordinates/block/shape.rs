@@ -37,6 +37,10 @@ pub(crate) struct Place {
     pub(crate) at: [f64; 2],
     /// ∂û_i/∂w_j.
     pub(crate) by_w: [[f64; 2]; 2],
+    /// About how much smaller the field is than û says, where û is short of u: 2/(1 + e^(−x)), x = log τ − log τ(û); one in the middle.
+    pub(crate) fade: f64,
+    /// ∂log fade/∂w_j.
+    pub(crate) fade_by_w: [f64; 2],
 }
 
 impl Shape {
@@ -86,10 +90,12 @@ impl Shape {
         let by_u =
             [[share + bend * u0 * u0, bend * u0 * u1], [bend * u0 * u1, share + bend * u1 * u1]];
         let along = |row: [f64; 2], by: [f64; 2]| row[0] * by[0] + row[1] * by[1];
-        Place {
-            at: [share * u0, share * u1],
-            by_w: by_u.map(|row| [along(row, by_sigma), along(row, by_range)]),
-        }
+        let at = [share * u0, share * u1];
+        let by_w = by_u.map(|row| [along(row, by_sigma), along(row, by_range)]);
+        let fade = 2.0 / (1.0 + (-l00 * (u0 - at[0])).exp());
+        let left = 1.0 - 0.5 * fade;
+        let fade_by_w = [left * (1.0 - l00 * by_w[0][0]), left * (slopes[0] - l00 * by_w[0][1])];
+        Place { at, by_w, fade, fade_by_w }
     }
 
     /// w at û.
@@ -118,8 +124,13 @@ impl Place {
         terms(self.at)
     }
 
-    /// ∂/∂w of something whose derivatives in the terms are these; added to `by_w`.
-    pub(crate) fn pull_back(&self, by_terms: &[f64; QUADRATIC], by_w: &mut [f64]) {
+    /// ∂/∂w of something whose derivatives in the terms and in log fade are these; added to `by_w`.
+    pub(crate) fn pull_back(
+        &self,
+        by_terms: &[f64; QUADRATIC],
+        by_log_fade: f64,
+        by_w: &mut [f64],
+    ) {
         let [x, y] = self.at;
         let by_at = [
             by_terms[1] + 2.0 * x * by_terms[3] + y * by_terms[4],
@@ -127,6 +138,7 @@ impl Place {
         ];
         for (k, by_w) in by_w.iter_mut().take(2).enumerate() {
             *by_w += by_at[0] * self.by_w[0][k] + by_at[1] * self.by_w[1][k];
+            *by_w += by_log_fade * self.fade_by_w[k];
         }
     }
 }
@@ -166,11 +178,12 @@ mod tests {
                 let (up, down) = (moved(h), moved(-h));
                 let weights = [0.3, -0.7, 0.2, 0.5, -0.1, 0.4];
                 let sum = |place: &Place| {
-                    place.terms().iter().zip(&weights).map(|(a, b)| a * b).sum::<f64>()
+                    let terms = place.terms();
+                    terms.iter().zip(&weights).map(|(a, b)| a * b).sum::<f64>() + place.fade.ln()
                 };
                 let want = (sum(&up) - sum(&down)) / (2.0 * h);
                 let mut by_w = [0.0; 2];
-                place.pull_back(&weights, &mut by_w);
+                place.pull_back(&weights, 1.0, &mut by_w);
                 assert!((by_w[k] - want).abs() < 1e-6 * (1.0 + want.abs()), "{by_w:?} {want}");
             }
         }

@@ -4,7 +4,7 @@ use super::shape::LINEAR;
 use crate::numeric::vectorised;
 use serde::{Deserialize, Serialize};
 
-/// U(û) = I + Σ_j T_j(û) U_j.
+/// U(û) = I + diag(g) Σ_j T_j(û) U_j, g being weights of the rows that its user gives.
 ///
 /// Row i holds its entries right of the diagonal, for each of the three U_j, in single precision: whatever
 /// they are, the map is exact, and they are read at every gradient.
@@ -44,13 +44,13 @@ impl Triangle {
         })
     }
 
-    /// For each row i: out_i = q_i + Σ_j T_j (U_j q)_i; `parts` keeps (U_1 q)_i and (U_2 q)_i.
+    /// For each row i: out_i = q_i + g_i Σ_j T_j (U_j q)_i; `parts` keeps that sum, (U_1 q)_i and (U_2 q)_i.
     pub(crate) fn apply(
         &self,
-        terms: &[f64],
+        (terms, weights): (&[f64], &[f64]),
         q: &[f64],
         out: &mut [f64],
-        parts: &mut [[f64; LINEAR - 1]],
+        parts: &mut [[f64; LINEAR]],
     ) {
         vectorised(
             #[inline(always)]
@@ -58,15 +58,21 @@ impl Triangle {
                 for i in 0..self.rows {
                     let [u0, u1, u2] = self.row(i);
                     let [a0, a1, a2] = dots(u0, u1, u2, &q[i + 1..]);
-                    out[i] = q[i] + (terms[0] * a0 + terms[1] * a1 + terms[2] * a2);
-                    parts[i] = [a1, a2];
+                    let sum = terms[0] * a0 + terms[1] * a1 + terms[2] * a2;
+                    out[i] = q[i] + weights[i] * sum;
+                    parts[i] = [sum, a1, a2];
                 }
             },
         );
     }
 
     /// out = U(û)' f for the columns, f having an entry for each row.
-    pub(crate) fn apply_transposed(&self, terms: &[f64], f: &[f64], out: &mut [f64]) {
+    pub(crate) fn apply_transposed(
+        &self,
+        (terms, weights): (&[f64], &[f64]),
+        f: &[f64],
+        out: &mut [f64],
+    ) {
         out[..self.rows].copy_from_slice(&f[..self.rows]);
         out[self.rows..].fill(0.0);
         vectorised(
@@ -74,7 +80,8 @@ impl Triangle {
             || {
                 for i in 0..self.rows {
                     let [u0, u1, u2] = self.row(i);
-                    let (f0, f1, f2) = (terms[0] * f[i], terms[1] * f[i], terms[2] * f[i]);
+                    let f = weights[i] * f[i];
+                    let (f0, f1, f2) = (terms[0] * f, terms[1] * f, terms[2] * f);
                     let out = &mut out[i + 1..];
                     let n = out.len();
                     let (u0, u1, u2) = (&u0[..n], &u1[..n], &u2[..n]);
@@ -88,11 +95,16 @@ impl Triangle {
     }
 
     /// Solves U(û) q = f from the last row up, where the entries of q beyond the rows are given.
-    pub(crate) fn solve(&self, terms: &[f64], f: &[f64], q: &mut [f64]) {
+    pub(crate) fn solve(
+        &self,
+        (terms, weights): (&[f64], &[f64]),
+        f: &[f64],
+        q: &mut [f64],
+    ) {
         for i in (0..self.rows).rev() {
             let [u0, u1, u2] = self.row(i);
             let [a0, a1, a2] = dots(u0, u1, u2, &q[i + 1..]);
-            q[i] = f[i] - (terms[0] * a0 + terms[1] * a1 + terms[2] * a2);
+            q[i] = f[i] - weights[i] * (terms[0] * a0 + terms[1] * a1 + terms[2] * a2);
         }
     }
 }
@@ -138,32 +150,35 @@ mod tests {
             let entry = |t: usize, i: usize, j: usize| (1.0 + (3 * t + 5 * i + 7 * j) as f64).sin();
             let triangle = Triangle::new(rows, columns, entry);
             let terms = [1.0, 0.3, -0.7];
+            let weights: Vec<f64> = (0..rows).map(|i| 1.0 / (1.0 + i as f64)).collect();
+            let at = (&terms[..], &weights[..]);
             let value = |i: usize, j: usize| match i.cmp(&j) {
                 std::cmp::Ordering::Less => {
-                    (0..3).map(|t| terms[t] * f64::from(entry(t, i, j) as f32)).sum::<f64>()
+                    let sum = (0..3).map(|t| terms[t] * f64::from(entry(t, i, j) as f32));
+                    weights[i] * sum.sum::<f64>()
                 }
                 std::cmp::Ordering::Equal => 1.0,
                 std::cmp::Ordering::Greater => 0.0,
             };
             let (q, f) = (noise(columns, 0.0), noise(rows, 3.0));
-            let (mut out, mut parts) = (vec![f64::NAN; rows], vec![[f64::NAN; 2]; rows]);
-            triangle.apply(&terms, &q, &mut out, &mut parts);
+            let (mut out, mut parts) = (vec![f64::NAN; rows], vec![[f64::NAN; 3]; rows]);
+            triangle.apply(at, &q, &mut out, &mut parts);
             for i in 0..rows {
                 let want: f64 = (0..columns).map(|j| value(i, j) * q[j]).sum();
                 assert!((out[i] - want).abs() < 1e-12, "{} {want}", out[i]);
                 let want: f64 =
                     (i + 1..columns).map(|j| f64::from(entry(2, i, j) as f32) * q[j]).sum();
-                assert!((parts[i][1] - want).abs() < 1e-12);
+                assert!((parts[i][2] - want).abs() < 1e-12);
             }
             let mut back = vec![f64::NAN; columns];
-            triangle.apply_transposed(&terms, &f, &mut back);
+            triangle.apply_transposed(at, &f, &mut back);
             for j in 0..columns {
                 let want: f64 = (0..rows).map(|i| value(i, j) * f[i]).sum();
                 assert!((back[j] - want).abs() < 1e-12, "{} {want}", back[j]);
             }
             let mut solved = q.clone();
             solved[..rows].fill(0.0);
-            triangle.solve(&terms, &out, &mut solved);
+            triangle.solve(at, &out, &mut solved);
             assert!(solved.iter().zip(&q).all(|(a, b)| (a - b).abs() < 1e-9));
         }
     }

@@ -206,7 +206,7 @@ fn band(
     let directions: Vec<f64> = rows.collect();
     let places = places(NEAR, 0.36);
     let fitting = fitting(&places, LINEAR, 0.25)?;
-    let mut stiffness = vec![0.0; LINEAR * count];
+    let mut log_strength = vec![0.0; LINEAR * count];
     for (p, &place) in places.iter().enumerate() {
         // s(û)/s(0) hardly differs between the modes of a direction, so that its mean square is enough.
         let there = surrogate.deviations(&shape.at_place(place))?;
@@ -217,19 +217,21 @@ fn band(
             mean.iter_mut().zip(row).for_each(|(m, q)| *m += ratio * q * q);
         }
         for i in 0..count {
-            let e = (strength[i].max(0.0) * mean[i]).ln_1p();
+            let log = (strength[i].max(LEAST) * mean[i]).ln();
             for term in 0..LINEAR {
-                stiffness[term * count + i] += fitting[(term, p)] * e;
+                log_strength[term * count + i] += fitting[(term, p)] * log;
             }
         }
     }
-    Some(Band::new(modes, &directions, stiffness))
+    Some(Band::new(modes, &directions, log_strength))
 }
 
 /// The posterior factor and mean of block and coefficients at one place.
 struct Part {
     /// U: unit upper triangular.
     u: DMatrix<f64>,
+    /// g of each row: the share that data have in the mode.
+    weights: DVector<f64>,
     log_scales: DVector<f64>,
     /// log κ of d⁻² = s⁻² + κ.
     log_information: DVector<f64>,
@@ -280,7 +282,11 @@ fn part(surrogate: &mut Surrogate<'_>, s: &[f64], fit: &Fitted, modes: &[u32]) -
     let means = DVector::from_iterator(own.len(), means);
     let information = |i: usize| (scales[i].powi(-2) - own[i].powi(-2)).max(LEAST / own[i].powi(2));
     let log_information = DVector::from_fn(own.len(), |i, _| information(i).ln());
-    Some(Part { u, log_scales: scales.map(f64::ln), log_information, means })
+    let weights = DVector::from_fn(own.len(), |i, _| {
+        let told = information(i) * own[i].powi(2);
+        told / (1.0 + told)
+    });
+    Some(Part { u, weights, log_scales: scales.map(f64::ln), log_information, means })
 }
 
 fn assemble(
@@ -299,6 +305,9 @@ fn assemble(
         parts.iter().enumerate().map(|(p, part)| fitting[(term, p)] * value(part)).sum::<f64>()
     };
     let entry = |term: usize, i: usize, j: usize| sum(&linear, term, &|part| part.u[(i, j)]);
+    let weighted = |term: usize, i: usize, j: usize| {
+        sum(&linear, term, &|part| part.u[(i, j)] / part.weights[i])
+    };
     let each = |value: &dyn Fn(&Part, usize) -> f64| -> Vec<f64> {
         let terms = 0..QUADRATIC;
         terms
@@ -319,7 +328,7 @@ fn assemble(
             .collect(),
     };
     Block {
-        triangle: Triangle::new(m, m, entry),
+        triangle: Triangle::new(m, m, weighted),
         couplings: (m..all).map(|j| each(&|part, i| part.u[(i, j)])).collect(),
         log_information: each(&|part, i| part.log_information[i]),
         means: each(&|part, i| part.means[i]),

@@ -59,7 +59,12 @@ pub fn kernel_plans(world: &World) -> Vec<(&'static str, KernelPlan)> {
     let data = MassKind::Precision(information(world, 40));
     let identity = MassKind::Identity;
     let block = Coordinates::block_informed(world.model(), &LIKELY, SIZES);
-    let block = block.map(|own| ("sshmc, block-informed", plan(own, identity.clone(), false)));
+    // Steps long enough for some trajectories to be lost and tried again.
+    let retrying = Tuning { step: 0.5, careful: 0.0, retry: true, ..TUNING };
+    let block = block.map(|own| {
+        let plan = plan(own, identity.clone(), false);
+        ("sshmc, block-informed", KernelPlan { tuning: retrying, ..plan })
+    });
     let others = vec![
         ("sshmc, whitened, tilted", plan(whitened, identity.clone(), true)),
         ("sshmc, informed", plan(informed.clone(), identity.clone(), false)),

@@ -15,6 +15,6 @@ mod spoilt;
 /// Chance that a correct program fails any of the statistical tests here.
 pub(crate) const FALSE_ALARM: f64 = 1e-6;
 /// Verdicts that share it: two tests of up to 20 kernels of 4 models, and of the mutants' controls.
-pub(crate) const VERDICTS: usize = 2 * (4 * 20 + 3 * 5);
+pub(crate) const VERDICTS: usize = 2 * (4 * 20 + 3 * 6);
 /// What is left for each.
 pub(crate) const EACH: f64 = FALSE_ALARM / VERDICTS as f64;

@@ -106,3 +106,19 @@ fn a_kick_uphill_is_seen_in_how_rarely_it_moves() {
         assert!(right > FEWEST_MOVES && wrong < FEWEST_MOVES, "{right} and {wrong}");
     }
 }
+
+#[test]
+fn a_second_try_that_never_looks_back_is_caught() {
+    let funnel = |kind: &WorldKind| matches!(kind, WorldKind::Funnel { .. });
+    let world = world(WorldKind::tiny().into_iter().find(funnel).unwrap());
+    let p = |control: bool| {
+        let test = RankTest { replicates: 15_000, ..RANKS };
+        let way = Mutant::NoWayBack.way(control);
+        let ranks = exact_ranks(&world, &way, world.model().hyperparameters(), &test).unwrap();
+        let (quantity, p) = ranks.worst().unwrap();
+        println!("{}: p {p:.2e} ({quantity}), moves in {:.2}", way.name, ranks.moved);
+        p
+    };
+    let (right, wrong) = (p(true), p(false));
+    assert!(right > EACH && wrong < EACH, "{right:e} and {wrong:e}");
+}

@@ -37,6 +37,8 @@ pub(crate) enum Mutant {
     NoPalindrome,
     /// Every proposal is taken.
     NoMetropolis,
+    /// A lost trajectory is tried again with smaller steps, and nobody asks whether the way back would have been lost too.
+    NoWayBack,
 }
 
 /// Trajectories long enough for their mistakes to show.
@@ -46,6 +48,7 @@ const TUNING: Tuning = Tuning {
     path: 1.5,
     jitter: 0.0,
     careful: 0.0,
+    retry: false,
     most_steps: 100,
     steps: None,
 };
@@ -87,6 +90,11 @@ impl Mutant {
             Mutant::NoMetropolis => {
                 (whitened, identity, leapfrog, Tuning { step: 0.8, ratio: 1.0, ..TUNING })
             }
+            // In the neck of a funnel every trajectory of such steps is lost, in its mouth none.
+            Mutant::NoWayBack => {
+                let tuning = Tuning { step: 1.0, path: 3.0, ratio: 1.0, retry: true, ..TUNING };
+                (Coordinates::Centred, identity, leapfrog, tuning)
+            }
             Mutant::BlockLogDet => {
                 let sizes = BlockSizes { block: 5, band: 8, directions: 2 };
                 let likely = [[0.0, -1.0], [0.5, -1.6], [-0.4, -0.6], [0.3, -1.2]];
@@ -104,7 +112,12 @@ impl Mutant {
         let plan = OnceLock::new();
         let fault = if control { Mutant::None } else { self };
         Way::new(format!("{fault:?} in the place of {self:?}"), move |world, draw, seed| {
-            fault.walker(plan.get_or_init(|| self.plan(world)), world, draw, seed)
+            let plan = plan.get_or_init(|| self.plan(world));
+            // What is right about a second try is in the sampler's own kernel.
+            match (self, control) {
+                (Mutant::NoWayBack, true) => plan.walker(world, draw, seed),
+                _ => fault.walker(plan, world, draw, seed),
+            }
         })
     }
 
@@ -165,8 +178,23 @@ impl Hiker {
         self.system.latents.hyperparameters(0, &self.system.phi, &mut self.phi);
     }
 
-    fn step(&mut self) {
+    /// As many steps as the trajectory has, of a share of its step size.
+    fn travel(&mut self, count: u32, share: f64) -> f64 {
+        for _ in 0..count {
+            self.step(share);
+        }
+        self.system.energies()[0]
+    }
+
+    fn draw_momenta(&mut self, transition: u32) {
+        let system = &mut self.system;
+        system.latents.refresh(transition, &system.phi);
+        Stream::new(self.seed, 0, transition, Purpose::Hyper).fill_normals(&mut system.p);
+    }
+
+    fn step(&mut self, share: f64) {
         let Tuning { step, ratio, .. } = self.plan.tuning;
+        let step = share * step;
         let mut go = |latents: f64, hyperparameters: f64| {
             let steps = Steps { latents: vec![latents], hyperparameters: vec![hyperparameters] };
             self.plan.integrator.step(&mut self.system, &steps);
@@ -183,20 +211,23 @@ impl Hiker {
 
 impl Walker for Hiker {
     fn advance(&mut self, transition: u32, _: bool) -> Result<bool> {
+        self.draw_momenta(transition);
         let system = &mut self.system;
-        system.latents.refresh(transition, &system.phi);
-        let stream = |purpose| Stream::new(self.seed, 0, transition, purpose);
-        stream(Purpose::Hyper).fill_normals(&mut system.p);
         system.latents.save();
         let before = system.energies()[0];
         let saved = (system.phi.clone(), system.by_phi.clone(), system.potential.clone());
-        let uniform = stream(Purpose::Accept).uniform(0);
-        for _ in 0..(self.plan.tuning.path / self.plan.tuning.step).round() as u32 {
-            self.step();
+        let stream = Stream::new(self.seed, 0, transition, Purpose::Accept);
+        let count = (self.plan.tuning.path / self.plan.tuning.step).round() as u32;
+        let mut error = self.travel(count, 1.0) - before;
+        if self.fault == Mutant::NoWayBack && (error.is_nan() || error > 5.0) {
+            let system = &mut self.system;
+            (system.phi, system.by_phi, system.potential) = saved.clone();
+            system.latents.settle(&[false]);
+            self.draw_momenta(transition);
+            error = self.travel(2 * count, 0.25) - before;
         }
+        let accepted = stream.uniform(0) < (-error).exp() || self.fault == Mutant::NoMetropolis;
         let system = &mut self.system;
-        let error = system.energies()[0] - before;
-        let accepted = uniform < (-error).exp() || self.fault == Mutant::NoMetropolis;
         if !accepted {
             (system.phi, system.by_phi, system.potential) = saved;
         }

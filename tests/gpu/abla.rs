@@ -127,6 +127,7 @@ fn while_hyperparameters_are_frozen_nothing_returns() {
         path: 0.04,
         jitter: 0.0,
         careful: 0.0,
+        retry: false,
         most_steps: 100,
         steps: None,
     };

@@ -49,6 +49,7 @@ fn kernel(device: &Device, world: &World, integrator: Integrator) -> Kernel {
         path: 0.1,
         jitter: 0.0,
         careful: 0.0,
+        retry: false,
         most_steps: 100,
         steps: None,
     };

@@ -30,6 +30,7 @@ fn follow(device: &Device, side: usize, step: f64) -> [Vec<f64>; 2] {
         path: 6.0 * step,
         jitter: 0.3,
         careful: 0.0,
+        retry: false,
         most_steps: 100,
         steps: None,
     };

@@ -4,6 +4,9 @@ use super::shape::LINEAR;
 use crate::numeric::vectorised;
 use serde::{Deserialize, Serialize};
 
+/// Directions that are read at the same time.
+const TOGETHER: usize = 4;
+
 /// The band: its modes, the directions Q and how λ depends on û.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Band {
@@ -11,7 +14,7 @@ pub(crate) struct Band {
     pub(crate) modes: Vec<u32>,
     /// Number of directions.
     pub(crate) count: usize,
-    /// Q, mode after mode.
+    /// Q, direction after direction.
     directions: Vec<f32>,
     /// |q_i|² − 1, which rounding leaves.
     excess: Vec<f64>,
@@ -32,14 +35,12 @@ pub(crate) struct BandState {
 }
 
 impl Band {
-    /// From orthonormal directions, mode after mode, and the coefficients of log λ, term after term.
+    /// From orthonormal directions, one after the other, and the coefficients of log λ, term after term.
     pub(crate) fn new(modes: Vec<u32>, directions: &[f64], log_strength: Vec<f64>) -> Self {
         let count = log_strength.len() / LINEAR;
         let directions: Vec<f32> = directions.iter().map(|&x| x as f32).collect();
-        let mut excess = vec![-1.0; count];
-        for row in directions.chunks_exact(count) {
-            excess.iter_mut().zip(row).for_each(|(e, &x)| *e += f64::from(x) * f64::from(x));
-        }
+        let squares = |q: &[f32]| q.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>();
+        let excess = directions.chunks_exact(modes.len()).map(|q| squares(q) - 1.0).collect();
         Self { modes, count, directions, excess, log_strength }
     }
 
@@ -60,15 +61,24 @@ impl Band {
         fade * fade * log.sum::<f64>().exp()
     }
 
+    /// The directions, four at a time.
+    fn groups(&self) -> impl Iterator<Item = &[f32]> {
+        self.directions.chunks(TOGETHER * self.modes.len())
+    }
+
     /// out = Q'x.
     fn onto(&self, x: &[f64], out: &mut [f64]) {
-        out.fill(0.0);
         vectorised(
             #[inline(always)]
             || {
-                for (row, &x) in self.directions.chunks_exact(self.count).zip(x) {
-                    for (o, &q) in out.iter_mut().zip(row) {
-                        *o += x * f64::from(q);
+                for (group, out) in self.groups().zip(out.chunks_mut(TOGETHER)) {
+                    match split(group, x.len()) {
+                        Some(four) => out.copy_from_slice(&dots(four, x)),
+                        None => {
+                            for (q, out) in group.chunks_exact(x.len()).zip(out) {
+                                *out = dots([q], x)[0];
+                            }
+                        }
                     }
                 }
             },
@@ -77,37 +87,31 @@ impl Band {
 
     /// x += Q a.
     fn along(&self, a: &[f64], x: &mut [f64]) {
-        const LANES: usize = 8;
-        let whole = self.count - self.count % LANES;
         vectorised(
             #[inline(always)]
             || {
-                for (row, x) in self.directions.chunks_exact(self.count).zip(x) {
-                    let mut sums = [0.0; LANES];
-                    let mut first = 0;
-                    while first < whole {
-                        let (row, a) = (&row[first..first + LANES], &a[first..first + LANES]);
-                        for lane in 0..LANES {
-                            sums[lane] += f64::from(row[lane]) * a[lane];
+                for (group, a) in self.groups().zip(a.chunks(TOGETHER)) {
+                    match (split(group, x.len()), a) {
+                        (Some([q0, q1, q2, q3]), &[a0, a1, a2, a3]) => {
+                            for i in 0..x.len() {
+                                let first = a0 * f64::from(q0[i]) + a1 * f64::from(q1[i]);
+                                let second = a2 * f64::from(q2[i]) + a3 * f64::from(q3[i]);
+                                x[i] += first + second;
+                            }
                         }
-                        first += LANES;
+                        _ => {
+                            for (q, &a) in group.chunks_exact(x.len()).zip(a) {
+                                x.iter_mut().zip(q).for_each(|(x, &q)| *x += a * f64::from(q));
+                            }
+                        }
                     }
-                    for i in whole..row.len() {
-                        sums[i - whole] += f64::from(row[i]) * a[i];
-                    }
-                    *x += sums.iter().sum::<f64>();
                 }
             },
         );
     }
 
     /// Turns z into w at the band's places, and returns −log of the map's determinant.
-    pub(crate) fn forward(
-        &self,
-        at: (&[f64], f64),
-        w: &mut [f64],
-        state: &mut BandState,
-    ) -> f64 {
+    pub(crate) fn forward(&self, at: (&[f64], f64), w: &mut [f64], state: &mut BandState) -> f64 {
         let mut volume = 0.0;
         for (own, &mode) in state.own.iter_mut().zip(&self.modes) {
             *own = w[mode as usize];
@@ -184,4 +188,39 @@ impl Band {
             z[mode as usize] = found;
         }
     }
+}
+
+/// Four directions of equal length, if there are four.
+#[inline(always)]
+fn split(group: &[f32], length: usize) -> Option<[&[f32]; TOGETHER]> {
+    let mut each = group.chunks_exact(length);
+    let four = std::array::from_fn(|_| each.next().unwrap_or_default());
+    (group.len() == TOGETHER * length).then_some(four)
+}
+
+/// Inner products of several directions with one vector.
+#[inline(always)]
+fn dots<const K: usize>(q: [&[f32]; K], x: &[f64]) -> [f64; K] {
+    const LANES: usize = 4;
+    let n = x.len();
+    let q = q.map(|q| &q[..n]);
+    let mut sums = [[0.0; LANES]; K];
+    let whole = n - n % LANES;
+    let mut first = 0;
+    while first < whole {
+        let x = &x[first..first + LANES];
+        for (q, sums) in q.iter().zip(&mut sums) {
+            let q = &q[first..first + LANES];
+            for lane in 0..LANES {
+                sums[lane] += f64::from(q[lane]) * x[lane];
+            }
+        }
+        first += LANES;
+    }
+    for i in whole..n {
+        for (q, sums) in q.iter().zip(&mut sums) {
+            sums[i - whole] += f64::from(q[i]) * x[i];
+        }
+    }
+    sums.map(|s| (s[0] + s[2]) + (s[1] + s[3]))
 }

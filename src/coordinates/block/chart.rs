@@ -307,7 +307,7 @@ fn limited(mean: f64, limit: f64) -> [f64; 3] {
         let end = limit * mean.signum();
         return [end, 0.0, end];
     }
-    let share = (1.0 + x).powf(-0.125);
+    let share = 1.0 / (1.0 + x).sqrt().sqrt().sqrt();
     let kept = mean * share;
     [kept, share / (1.0 + x), kept * (x / (1.0 + x))]
 }

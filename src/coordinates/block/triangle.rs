@@ -95,12 +95,7 @@ impl Triangle {
     }
 
     /// Solves U(û) q = f from the last row up, where the entries of q beyond the rows are given.
-    pub(crate) fn solve(
-        &self,
-        (terms, weights): (&[f64], &[f64]),
-        f: &[f64],
-        q: &mut [f64],
-    ) {
+    pub(crate) fn solve(&self, (terms, weights): (&[f64], &[f64]), f: &[f64], q: &mut [f64]) {
         for i in (0..self.rows).rev() {
             let [u0, u1, u2] = self.row(i);
             let [a0, a1, a2] = dots(u0, u1, u2, &q[i + 1..]);
@@ -112,28 +107,25 @@ impl Triangle {
 /// Inner products of three rows with one vector.
 #[inline(always)]
 fn dots(u0: &[f32], u1: &[f32], u2: &[f32], q: &[f64]) -> [f64; 3] {
-    const LANES: usize = 4;
+    const LANES: usize = 8;
     let n = q.len();
     let (u0, u1, u2) = (&u0[..n], &u1[..n], &u2[..n]);
-    let mut sums = [[0.0; LANES]; 3];
-    let whole = n - n % LANES;
-    let mut first = 0;
-    while first < whole {
-        let own = first..first + LANES;
-        let (a, b, c, q) = (&u0[own.clone()], &u1[own.clone()], &u2[own.clone()], &q[own]);
+    let (mut s0, mut s1, mut s2) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    let whole = u0.chunks_exact(LANES).zip(u1.chunks_exact(LANES)).zip(u2.chunks_exact(LANES));
+    for (((a, b), c), q) in whole.zip(q.chunks_exact(LANES)) {
         for lane in 0..LANES {
-            sums[0][lane] += f64::from(a[lane]) * q[lane];
-            sums[1][lane] += f64::from(b[lane]) * q[lane];
-            sums[2][lane] += f64::from(c[lane]) * q[lane];
+            s0[lane] += f64::from(a[lane]) * q[lane];
+            s1[lane] += f64::from(b[lane]) * q[lane];
+            s2[lane] += f64::from(c[lane]) * q[lane];
         }
-        first += LANES;
     }
-    for j in whole..n {
-        sums[0][j - whole] += f64::from(u0[j]) * q[j];
-        sums[1][j - whole] += f64::from(u1[j]) * q[j];
-        sums[2][j - whole] += f64::from(u2[j]) * q[j];
+    let rest = n - n % LANES;
+    for (lane, j) in (rest..n).enumerate() {
+        s0[lane] += f64::from(u0[j]) * q[j];
+        s1[lane] += f64::from(u1[j]) * q[j];
+        s2[lane] += f64::from(u2[j]) * q[j];
     }
-    sums.map(|s| (s[0] + s[2]) + (s[1] + s[3]))
+    [s0, s1, s2].map(|s| ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])))
 }
 
 #[cfg(test)]

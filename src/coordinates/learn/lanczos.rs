@@ -3,7 +3,7 @@
 use crate::numeric::{axpy, dot, squared_norm};
 use nalgebra::{DMatrix, SymmetricEigen};
 
-/// The `count` largest eigenvalues and their vectors, one after the other in each row of the space: entry (i, k) at i·count + k.
+/// The `count` largest eigenvalues and their vectors, one after the other.
 ///
 /// Lanczos with every vector kept orthogonal to all before it. Vectors are orthonormal whatever happens; how well they are
 /// eigenvectors grows with `steps`.
@@ -50,15 +50,9 @@ pub(crate) fn leading(
     order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]));
     order.truncate(count);
     let mut vectors = vec![0.0; n * order.len()];
-    let width = order.len();
-    let mut line = vec![0.0; n];
-    for (k, &own) in order.iter().enumerate() {
-        line.fill(0.0);
-        for (i, vector) in basis.iter().enumerate() {
-            axpy(eigen.eigenvectors[(i, own)], vector, &mut line);
-        }
-        for (i, x) in line.iter().enumerate() {
-            vectors[i * width + k] = *x;
+    for (vector, &own) in vectors.chunks_exact_mut(n.max(1)).zip(&order) {
+        for (i, step) in basis.iter().enumerate() {
+            axpy(eigen.eigenvectors[(i, own)], step, vector);
         }
     }
     (order.iter().map(|&k| eigen.eigenvalues[k]).collect(), vectors)
@@ -86,13 +80,13 @@ mod tests {
         let (values, vectors) = leading(n, 4, 30, product);
         for (k, value) in values.iter().enumerate() {
             assert!((value - 1.0 / (1.0 + k as f64)).abs() < 1e-6, "{values:?}");
-            let own: Vec<f64> = (0..n).map(|i| vectors[4 * i + k]).collect();
+            let own = &vectors[n * k..n * (k + 1)];
             let mut image = vec![0.0; n];
-            product(&own, &mut image);
-            let error = image.iter().zip(&own).map(|(a, b)| (a - value * b).abs());
+            product(own, &mut image);
+            let error = image.iter().zip(own).map(|(a, b)| (a - value * b).abs());
             assert!(error.fold(0.0, f64::max) < 1e-3);
             for other in 0..=k {
-                let inner: f64 = (0..n).map(|i| vectors[4 * i + k] * vectors[4 * i + other]).sum();
+                let inner = dot(own, &vectors[n * other..n * (other + 1)]);
                 let want = if other == k { 1.0 } else { 0.0 };
                 assert!((inner - want).abs() < 1e-9, "{k} {other}: {inner}");
             }

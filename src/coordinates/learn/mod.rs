@@ -35,6 +35,8 @@ const FAR: f64 = 1.9;
 const PRECONDITIONED: usize = 100;
 /// The least information of a mode, over its prior precision.
 const LEAST: f64 = 1e-6;
+/// Directions of the band that are looked for first.
+const FIRST_DIRECTIONS: usize = 20;
 /// Lanczos steps for each direction of the band.
 const STEPS_EACH: f64 = 1.6;
 
@@ -187,23 +189,30 @@ fn band(
     modes: Vec<u32>,
     (sizes, given): (BlockSizes, bool),
 ) -> Option<Band> {
-    let wanted = sizes.directions.min(modes.len() / 2);
-    if wanted == 0 {
+    let most = sizes.directions.min(modes.len() / 2);
+    if most == 0 {
         return None;
     }
-    let steps = (STEPS_EACH * wanted as f64) as usize + 10;
-    let (strength, all) = lanczos::leading(modes.len(), wanted, steps, |x, out| {
-        surrogate.pull(s, &middle.information, &modes, x, out);
-    });
-    let count = match given {
-        true => strength.len(),
-        false => sizes::worthwhile(s.len(), block, modes.len(), &strength),
+    // Looking for many is dear and few are often enough, so that more are looked for only where nearly all of these would be taken.
+    let mut wanted = if given { most } else { FIRST_DIRECTIONS.min(most) };
+    let (strength, all, count) = loop {
+        let steps = (STEPS_EACH * wanted as f64) as usize + 10;
+        let (strength, all) = lanczos::leading(modes.len(), wanted, steps, |x, out| {
+            surrogate.pull(s, &middle.information, &modes, x, out);
+        });
+        let count = match given {
+            true => strength.len(),
+            false => sizes::worthwhile(s.len(), block, modes.len(), &strength),
+        };
+        if wanted == most || 4 * count < 3 * strength.len() {
+            break (strength, all, count);
+        }
+        wanted = (3 * wanted).min(most);
     };
     if count == 0 {
         return None;
     }
-    let rows = all.chunks_exact(strength.len()).flat_map(|row| row[..count].iter().copied());
-    let directions: Vec<f64> = rows.collect();
+    let directions = &all[..count * modes.len()];
     let places = places(NEAR, 0.36);
     let fitting = fitting(&places, LINEAR, 0.25)?;
     let mut log_strength = vec![0.0; LINEAR * count];
@@ -212,10 +221,9 @@ fn band(
         let there = surrogate.deviations(&shape.at_place(place))?;
         let ratio: Vec<f64> =
             modes.iter().map(|&mode| (there[mode as usize] / s[mode as usize]).powi(2)).collect();
-        let mut mean = vec![0.0; count];
-        for (row, ratio) in directions.chunks_exact(count).zip(&ratio) {
-            mean.iter_mut().zip(row).for_each(|(m, q)| *m += ratio * q * q);
-        }
+        let mean = directions.chunks_exact(modes.len());
+        let mean = mean.map(|q| q.iter().zip(&ratio).map(|(q, ratio)| ratio * q * q).sum::<f64>());
+        let mean: Vec<f64> = mean.collect();
         for i in 0..count {
             let log = (strength[i].max(LEAST) * mean[i]).ln();
             for term in 0..LINEAR {
@@ -223,7 +231,7 @@ fn band(
             }
         }
     }
-    Some(Band::new(modes, &directions, log_strength))
+    Some(Band::new(modes, directions, log_strength))
 }
 
 /// The posterior factor and mean of block and coefficients at one place.
@@ -233,6 +241,8 @@ struct Part {
     /// g of each row: the share that data have in the mode.
     weights: DVector<f64>,
     log_scales: DVector<f64>,
+    /// K: how the block's modes move with the coefficients.
+    couplings: DMatrix<f64>,
     /// log κ of d⁻² = s⁻² + κ.
     log_information: DVector<f64>,
     means: DVector<f64>,
@@ -286,7 +296,11 @@ fn part(surrogate: &mut Surrogate<'_>, s: &[f64], fit: &Fitted, modes: &[u32]) -
         let told = information(i) * own[i].powi(2);
         told / (1.0 + told)
     });
-    Some(Part { u, weights, log_scales: scales.map(f64::ln), log_information, means })
+    // u − p = … + U_bc (d ∘ ζ), and c − c̄ = R (d ∘ ζ).
+    let (m, count) = (modes.len(), own.len() - modes.len());
+    let r = u.view((m, m), (count, count)).clone_owned().try_inverse()?;
+    let couplings = u.view((0, m), (m, count)) * r;
+    Some(Part { u, weights, couplings, log_scales: scales.map(f64::ln), log_information, means })
 }
 
 fn assemble(
@@ -329,7 +343,7 @@ fn assemble(
     };
     Block {
         triangle: Triangle::new(m, m, weighted),
-        couplings: (m..all).map(|j| each(&|part, i| part.u[(i, j)])).collect(),
+        couplings: (0..all - m).map(|k| each(&|part, i| part.couplings[(i, k)])).collect(),
         log_information: each(&|part, i| part.log_information[i]),
         means: each(&|part, i| part.means[i]),
         coefficients,

@@ -142,6 +142,7 @@ fn transition(
         path: 0.05,
         jitter: 0.0,
         careful: 0.0,
+        retry: false,
         most_steps: 100,
         steps: None,
     };

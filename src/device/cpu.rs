@@ -33,7 +33,7 @@ struct Chain {
     predictor: Vec<f64>,
     scratch: Vec<f64>,
     by_w: Vec<f64>,
-    /// A point put aside, once one has been.
+    /// Room for a point put aside, once it has been asked for.
     aside: Aside,
     /// Whether the current point is itself the one to come back to; what was saved is worthless then.
     at_saved: bool,
@@ -319,7 +319,14 @@ impl Latents for CpuLatents {
         }
     }
 
-    fn can_put_aside(&self) -> bool {
+    fn make_room_aside(&mut self) -> bool {
+        for chain in &mut self.chains {
+            let aside = &mut chain.aside;
+            aside.z.resize(chain.z.len(), 0.0);
+            aside.by_z.resize(chain.z.len(), 0.0);
+            aside.field.resize(chain.field.len(), 0.0);
+            aside.predictor.resize(chain.predictor.len(), 0.0);
+        }
         true
     }
 
@@ -327,10 +334,6 @@ impl Latents for CpuLatents {
         for chain in &mut self.chains {
             chain.leave();
             let aside = &mut chain.aside;
-            aside.z.resize(chain.z.len(), 0.0);
-            aside.by_z.resize(chain.z.len(), 0.0);
-            aside.field.resize(chain.field.len(), 0.0);
-            aside.predictor.resize(chain.predictor.len(), 0.0);
             std::mem::swap(&mut aside.z, &mut chain.saved_z);
             std::mem::swap(&mut aside.by_z, &mut chain.saved_by_z);
             std::mem::swap(&mut aside.field, &mut chain.field);

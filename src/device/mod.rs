@@ -99,8 +99,9 @@ pub trait Latents: Send {
     /// Takes chains back to the saved point where `accepted` is false.
     fn settle(&mut self, accepted: &[bool]);
 
-    /// Whether [`Self::put_aside`] and [`Self::take_back`] can be used.
-    fn can_put_aside(&self) -> bool {
+    /// Makes room for a second point to come back to; false on a device that has none, where [`Self::put_aside`] and
+    /// [`Self::take_back`] must not be used.
+    fn make_room_aside(&mut self) -> bool {
         false
     }
 

@@ -17,7 +17,7 @@ pub struct Footprint {
 const BASE: u64 = 96 << 20;
 /// Vectors as long as the latents that a run has however many chains there are: tables of the spectrum, pictures, the pilot.
 const SHARED: u64 = 110;
-/// Those of each chain: position, momentum, gradients, means, snapshots, scratch, and its checkpoint while it is written.
+/// Those of each chain: position, momentum, gradients, points to come back to, means, snapshots, scratch, and its checkpoint while it is written.
 const EACH: u64 = 36;
 /// Copies of the field draws: as recorded, as read for the report, and on the way from the archive.
 const COPIES: u64 = 4;

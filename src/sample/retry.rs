@@ -19,9 +19,8 @@ const NEARER: f64 = 0.5;
 impl Kernel {
     /// Makes a second try for a chain that is alone in its batch, if its tuning says so and it lost its trajectory.
     pub(super) fn retry_if_lost(&mut self, transition: u32, info: &mut Info) {
-        let wanted = self.tuning[0].retry && !info.accepted && self.system.latents.can_put_aside();
         let error = known(self.system.energy(0) - self.energy_before(0));
-        if wanted && error > LOST {
+        if self.tuning[0].retry && self.two_points && !info.accepted && error > LOST {
             self.retry(transition, error, info);
         }
     }
@@ -50,14 +49,14 @@ impl Kernel {
 
     /// Whether the first trajectory from here backwards is lost too, and likely enough: 1 − e^−Δ' is more than `needed`.
     fn is_lost_backwards(&mut self, needed: f64) -> bool {
-        let phi = self.system.phi.clone();
+        self.second_phi.copy_from_slice(&self.system.phi);
         self.system.latents.put_aside();
         self.system.latents.save();
         self.system.reverse();
         let before = self.system.energy(0);
         self.follow();
         let error = self.error_since(before);
-        self.system.phi.copy_from_slice(&phi);
+        self.system.phi.copy_from_slice(&self.second_phi);
         self.system.latents.settle(&[false]);
         let lost = error > LOST && needed < -(-error).exp_m1();
         if !lost {

@@ -64,6 +64,9 @@ pub struct Kernel {
     pub(super) counts: Vec<u32>,
     pub(super) sizes: Vec<f64>,
     pub(super) saved: Saved,
+    /// Whether the device has room for a second point to come back to, and φ there.
+    pub(super) two_points: bool,
+    pub(super) second_phi: Vec<f64>,
     accepted: Vec<bool>,
 }
 
@@ -86,7 +89,7 @@ impl Saved {
 impl Kernel {
     /// Chains `ids` of the run with this seed.
     pub fn new(
-        system: System,
+        mut system: System,
         integrator: Integrator,
         tuning: Tuning,
         seed: u64,
@@ -94,6 +97,8 @@ impl Kernel {
     ) -> Self {
         let (b, m) = (ids.len(), system.phi.len());
         Self {
+            two_points: tuning.retry && system.latents.make_room_aside(),
+            second_phi: system.phi.clone(),
             system,
             integrator,
             tuning: vec![tuning; b],

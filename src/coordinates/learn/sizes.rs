@@ -23,7 +23,7 @@ pub struct BlockSizes {
 }
 
 /// Modes of a block that are tried.
-const BLOCKS: [usize; 10] = [16, 32, 64, 100, 130, 160, 200, 260, 330, 400];
+const BLOCKS: [usize; 12] = [16, 32, 64, 100, 130, 160, 200, 260, 330, 400, 560, 800];
 /// The largest eigenvalue that may be left without loss.
 const ENOUGH: f64 = 3.0;
 /// Variance times mean information from which data determine a mode, and how much of the transforms' cost a block of such modes may take.

@@ -113,8 +113,8 @@ impl Job {
             self.complete(&kept, &fit)?;
             return Ok(fit);
         }
-        interrupt::forsake(self.output.staging());
-        let archive = self.archive(self.settings.draws)?;
+        let begin = || self.archive(self.settings.draws);
+        let archive = interrupt::forsake(self.output.staging(), begin)?;
         let fit = sample::run(&self.model, &self.settings, progress)?;
         fit.chains
             .iter()

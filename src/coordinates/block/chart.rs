@@ -46,6 +46,8 @@ pub(crate) struct BlockChart {
     /// g, and l of the block.
     weights: Vec<f64>,
     limits: Vec<f64>,
+    /// u − p of the block, then c − c̄; on the way back ∂U in them.
+    deviations: Vec<f64>,
     band: Option<BandState>,
     slopes: Slopes,
     root: Vec<f64>,
@@ -77,6 +79,7 @@ impl BlockChart {
             parts: vec![[0.0; LINEAR]; m],
             weights: vec![0.0; m],
             limits: vec![0.0; m],
+            deviations: vec![0.0; m + block.coefficients.len()],
             band: block.band.as_ref().map(|band| band.state()),
             slopes: Slopes::new(layout.width()),
             root: wide(),
@@ -140,8 +143,11 @@ impl BlockChart {
         }
         self.means.fill(0.0);
         combine_onto(1.0, &self.terms, &self.block.means, &mut self.means);
+        let (own, others) = self.deviations.split_at_mut(self.means.len());
+        own.iter_mut().zip(&self.means).for_each(|(own, mean)| *own = -mean);
         for (k, c) in c.iter().enumerate() {
             self.excess[k] = c - self.block.coefficients.mean(k, &self.terms);
+            others[k] = self.excess[k];
             combine_onto(self.excess[k], &self.terms, &self.block.couplings[k], &mut self.means);
         }
         volume
@@ -159,6 +165,7 @@ impl BlockChart {
             let s = self.factor.root[self.values[i] as usize];
             self.u[i] += limited(self.means[i], self.limits[i])[0];
             self.h[mode as usize] = self.u[i] / s;
+            self.deviations[i] += self.u[i];
         }
         volume
     }
@@ -256,9 +263,12 @@ impl BlockChart {
         for (i, &mode) in self.block.modes.iter().enumerate() {
             let s = self.factor.root[self.values[i] as usize];
             // ∂U/∂u.
-            self.u[i] = by_z[mode as usize] / s;
+            self.u[i] = by_z[mode as usize] / s + self.deviations[i];
         }
         let block = &self.block;
+        let (by_own, by_others) = self.deviations.split_at_mut(block.modes.len());
+        by_own.iter_mut().for_each(|by| *by = -*by);
+        combine_back(&block.means, by_own, by_terms);
         let at = (&self.terms[..], &self.weights[..]);
         block.triangle.apply_transposed(at, &self.u, &mut self.by_scaled);
         for ((parts, by_u), weight) in self.parts.iter().zip(&self.u).zip(&self.weights) {
@@ -289,6 +299,7 @@ impl BlockChart {
             let mut by_coupling = [0.0; QUADRATIC];
             combine_back(&block.couplings[k], &self.means, &mut by_coupling);
             *by_c = by_coupling.iter().zip(&self.terms).map(|(by, t)| by * t).sum();
+            *by_c += by_others[k];
             add(self.excess[k], &by_coupling, by_terms);
             add(-*by_c, &block.coefficients.means[k], by_terms);
         }
@@ -341,13 +352,11 @@ impl Chart for BlockChart {
             return f64::INFINITY;
         }
         self.h.copy_from_slice(z);
-        let mut volume = match (&self.block.band, &mut self.band) {
-            (Some(band), Some(state)) => {
-                band.forward((&self.terms, self.place.fade), &mut self.h, state)
-            }
-            _ => 0.0,
-        };
-        volume += self.forward_block(c, z);
+        let mut volume = self.forward_block(c, z);
+        if let (Some(band), Some(state)) = (&self.block.band, &mut self.band) {
+            let at = (&self.terms[..], self.place.fade);
+            volume += band.forward(at, &self.deviations, &mut self.h, state);
+        }
         let mut squares = 0.0;
         for k2 in 0..self.torus().half2() {
             squares += vectorised(
@@ -383,11 +392,14 @@ impl Chart for BlockChart {
             by_terms[term] += self.place.fade * by;
             by_log_fade += self.place.fade * by * self.terms[term];
         }
-        let missing = self.backward_block(by_z, by_c, &mut by_terms);
-        let block = self.block.clone();
-        if let (Some(band), Some(state)) = (&block.band, &mut self.band) {
-            by_log_fade += band.backward(&mut by_terms, by_z, state);
+        match (&self.block.band, &mut self.band) {
+            (Some(band), Some(state)) => {
+                let by_deviations = &mut self.deviations;
+                by_log_fade += band.backward(&mut by_terms, by_z, by_deviations, state);
+            }
+            _ => self.deviations.fill(0.0),
         }
+        let missing = self.backward_block(by_z, by_c, &mut by_terms);
         let [by_sigma, by_range] = self.slopes.sums();
         by_w[0] = by_sigma + missing[0];
         by_w[1] = 0.5 * (by_range + missing[1]);
@@ -410,10 +422,13 @@ impl Chart for BlockChart {
             }
         }
         let block = self.block.clone();
-        if let (Some(band), Some(state)) = (&block.band, &mut self.band) {
-            band.invert((&self.terms, self.place.fade), z, state);
-        }
         self.set_block(c);
+        for (own, &mode) in self.deviations.iter_mut().zip(&block.modes) {
+            *own += u[mode as usize];
+        }
+        if let (Some(band), Some(state)) = (&block.band, &mut self.band) {
+            band.invert((&self.terms, self.place.fade), &self.deviations, z, state);
+        }
         let mut centred: Vec<f64> = block.modes.iter().map(|&mode| u[mode as usize]).collect();
         for (i, centred) in centred.iter_mut().enumerate() {
             *centred -= limited(self.means[i], self.limits[i])[0];

@@ -5,7 +5,7 @@
 //! hyperparameters; no single κ describes it. With û(w) the standardised hyperparameters (see [`Shape`]) and T(û) their monomials,
 //!
 //! - the *block*, the m smoothest modes:  u = U(û)(d(û) ∘ z) + K(û)(c − c̄(û)) + p(û), U unit upper triangular;
-//! - the *band*, the next ones:           u = s ∘ (z + Q((d(û) − 1) ∘ Q'z) + v(û));
+//! - the *band*, the next ones:           u = s ∘ (z + Q((d(û) − 1) ∘ Q'z − t) + v(û)), t following the block and c;
 //! - all others:                          u = s ∘ (z + v(û)).
 //!
 //! U, K, log κ, p, c̄ and v are polynomials in û, with d = (s⁻² + κ)^(−½), fitted to Gaussian approximations of the posterior at a few places (see
@@ -15,6 +15,7 @@
 
 mod band;
 mod chart;
+mod rows;
 mod shape;
 mod spline;
 mod triangle;

@@ -70,8 +70,9 @@ pub(crate) fn learn(
     let modes = block_modes(&s, &order, sizes.block);
     let drift = drift(&surrogate, &shape, &modes, &middle)?;
     let own = band_modes(&order, &modes, sizes);
-    let band = band(&mut surrogate, &shape, (&s, modes.len()), &middle, own, (sizes, given));
-    let parts = block_parts(&surrogate, &shape, &modes, &middle, &drift)?;
+    let found = directions(&mut surrogate, (&s, modes.len()), &middle, own, (sizes, given));
+    let parts = block_parts(&surrogate, &shape, &modes, &middle, &drift, &found)?;
+    let band = band(&mut surrogate, &shape, (&s, &modes), &middle, found);
     Some(Learnt { block: assemble(model, shape, modes, parts, drift, band), middle })
 }
 
@@ -180,22 +181,31 @@ fn drift(
     Some(drift)
 }
 
+/// Directions of a band of modes, and how much data say of each.
+#[derive(Default)]
+struct Directions {
+    modes: Vec<u32>,
+    /// λ, the largest first.
+    strength: Vec<f64>,
+    /// Orthonormal, one after the other.
+    vectors: Vec<f64>,
+}
+
 /// The directions of the band along which data say most; as many as pay, unless their number is given.
-fn band(
+fn directions(
     surrogate: &mut Surrogate<'_>,
-    shape: &Shape,
     (s, block): (&[f64], usize),
     middle: &Fitted,
     modes: Vec<u32>,
     (sizes, given): (BlockSizes, bool),
-) -> Option<Band> {
+) -> Directions {
     let most = sizes.directions.min(modes.len() / 2);
     if most == 0 {
-        return None;
+        return Directions::default();
     }
     // Looking for many is dear and few are often enough, so that more are looked for only where nearly all of these would be taken.
     let mut wanted = if given { most } else { FIRST_DIRECTIONS.min(most) };
-    let (strength, all, count) = loop {
+    let (mut strength, mut vectors, count) = loop {
         let steps = (STEPS_EACH * wanted as f64) as usize + 10;
         let (strength, all) = lanczos::leading(modes.len(), wanted, steps, |x, out| {
             surrogate.pull(s, &middle.information, &modes, x, out);
@@ -209,10 +219,24 @@ fn band(
         }
         wanted = (3 * wanted).min(most);
     };
+    strength.truncate(count);
+    vectors.truncate(count * modes.len());
+    Directions { modes, strength, vectors }
+}
+
+/// The band made of these directions.
+fn band(
+    surrogate: &mut Surrogate<'_>,
+    shape: &Shape,
+    (s, block): (&[f64], &[u32]),
+    middle: &Fitted,
+    found: Directions,
+) -> Option<Band> {
+    let Directions { modes, strength, vectors } = found;
+    let count = strength.len();
     if count == 0 {
         return None;
     }
-    let directions = &all[..count * modes.len()];
     let places = places(NEAR, 0.36);
     let fitting = fitting(&places, LINEAR, 0.25)?;
     let mut log_strength = vec![0.0; LINEAR * count];
@@ -221,7 +245,7 @@ fn band(
         let there = surrogate.deviations(&shape.at_place(place))?;
         let ratio: Vec<f64> =
             modes.iter().map(|&mode| (there[mode as usize] / s[mode as usize]).powi(2)).collect();
-        let mean = directions.chunks_exact(modes.len());
+        let mean = vectors.chunks_exact(modes.len());
         let mean = mean.map(|q| q.iter().zip(&ratio).map(|(q, ratio)| ratio * q * q).sum::<f64>());
         let mean: Vec<f64> = mean.collect();
         for i in 0..count {
@@ -231,7 +255,14 @@ fn band(
             }
         }
     }
-    Some(Band::new(modes, directions, log_strength))
+    // Given block and coefficients the directions have the mean −(1 + λ)⁻¹ Q'(s W s)(h, c); √λ/(1 + λ) of that is in t.
+    let (by_block, _) = surrogate.between(s, &middle.information, (&modes, &vectors), block);
+    let own = surrogate.scales(s, block);
+    let following: Vec<f64> = (0..count)
+        .flat_map(|i| (0..own.len()).map(move |k| (i, k)))
+        .map(|(i, k)| by_block[(i, k)] / (strength[i].max(LEAST).sqrt() * own[k]))
+        .collect();
+    Some(Band::new(modes, &vectors, log_strength, &following))
 }
 
 /// The posterior factor and mean of block and coefficients at one place.
@@ -255,6 +286,7 @@ fn block_parts(
     modes: &[u32],
     middle: &Fitted,
     drift: &[Vec<f32>; LINEAR],
+    directions: &Directions,
 ) -> Option<Vec<Part>> {
     places(FAR, 0.7)
         .par_iter()
@@ -272,16 +304,30 @@ fn block_parts(
                 }
             }
             let fit = own.fit(&s, &start, modes, true);
-            part(&mut own, &s, &fit, modes)
+            part(&mut own, &s, &fit, modes, directions)
         })
         .collect()
 }
 
-fn part(surrogate: &mut Surrogate<'_>, s: &[f64], fit: &Fitted, modes: &[u32]) -> Option<Part> {
-    let coefficients = surrogate.coefficients.iter().map(|c| c.1);
-    let own: Vec<f64> = modes.iter().map(|&mode| s[mode as usize]).chain(coefficients).collect();
+fn part(
+    surrogate: &mut Surrogate<'_>,
+    s: &[f64],
+    fit: &Fitted,
+    modes: &[u32],
+    directions: &Directions,
+) -> Option<Part> {
+    let own = surrogate.scales(s, modes);
     let information = surrogate.information(&fit.information, modes);
-    let root = scaled_information(&information, &own).cholesky()?.unpack();
+    let mut precision = scaled_information(&information, &own);
+    if !directions.strength.is_empty() {
+        // The block's precision where the directions are not known.
+        let band = (&directions.modes[..], &directions.vectors[..]);
+        let (across, mut within) = surrogate.between(s, &fit.information, band, modes);
+        (0..within.nrows()).for_each(|i| within[(i, i)] += 1.0);
+        let told = within.cholesky()?.l().solve_lower_triangular(&across)?;
+        precision -= told.tr_mul(&told);
+    }
+    let root = precision.cholesky()?.unpack();
     let identity = DMatrix::identity(own.len(), own.len());
     let inverse = root.solve_lower_triangular(&identity)?;
     // V = diag(s) C⁻ᵀ, upper triangular.

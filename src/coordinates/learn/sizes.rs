@@ -3,7 +3,7 @@
 //! A trajectory takes about 2.9 + 1.26 √(1 + λ) steps, λ being the largest eigenvalue of s W s that block and band leave: how much more the data
 //! say than the prior about the stiffest direction that is left to itself. A gradient takes about
 //!
-//!   0.8 n log₂ n + 0.85 m² + 0.9 M r  nanoseconds
+//!   0.8 n log₂ n + 0.85 m² + 0.9 M r + 0.6 m r  nanoseconds
 //!
 //! for n latents, m modes in the block and r directions over M modes in the band. All of these were measured (docs/TUNING.md); they are written
 //! down instead of being measured anew so that a fit has the same bits every time.
@@ -92,7 +92,7 @@ pub(super) fn choose(
 /// How many directions with these eigenvalues, the largest first, are worth their cost.
 pub(super) fn worthwhile(n: usize, m: usize, band: usize, strength: &[f64]) -> usize {
     let cost = |r: usize| {
-        let own = 0.9 * (band * r) as f64;
+        let own = (0.9 * band as f64 + 0.6 * m as f64) * r as f64;
         steps(strength[r]) * (transforms(n) + products(m) + own)
     };
     (0..strength.len()).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).unwrap_or(0)

@@ -9,7 +9,7 @@ use crate::likelihood::Curvature;
 use crate::model::{Column, Model};
 use crate::numeric::{axpy, dot};
 use crate::structure::{Factor, Information, Spectral, Torus, Transform};
-use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
+use nalgebra::{Cholesky, DMatrix, DMatrixView, DVector, Dyn};
 
 /// Nodes and weights of a Gauss–Hermite rule for the average over a standard normal.
 const NODES: [(f64, f64); 5] = [
@@ -211,6 +211,12 @@ impl<'a> Surrogate<'a> {
         largest
     }
 
+    /// Prior standard deviations of a block's modes and of the coefficients, in that order.
+    pub(crate) fn scales(&self, s: &[f64], block: &[u32]) -> Vec<f64> {
+        let coefficients = self.coefficients.iter().map(|c| c.1);
+        block.iter().map(|&mode| s[mode as usize]).chain(coefficients).collect()
+    }
+
     /// The information between the block's modes and the coefficients, in that order.
     pub(crate) fn information(&mut self, sites: &[f64], block: &[u32]) -> DMatrix<f64> {
         let torus = self.torus();
@@ -240,7 +246,8 @@ impl<'a> Surrogate<'a> {
 
     /// I + s W s on the block, factored, and its diagonal elsewhere.
     fn exact(&mut self, scale: &Scale<'_>, sites: &[f64], block: &[u32]) -> Option<Exact> {
-        let matrix = scaled_information(&self.information(sites, block), &scale.of(block));
+        let matrix =
+            scaled_information(&self.information(sites, block), &self.scales(scale.s, block));
         let density = sites.iter().sum::<f64>() / self.torus().dim() as f64;
         let diagonal = scale.s.iter().map(|s| 1.0 / (1.0 + s * s * density)).collect();
         Some(Exact { block: block.to_vec(), factor: matrix.cholesky()?, diagonal })
@@ -292,6 +299,20 @@ impl<'a> Surrogate<'a> {
         x
     }
 
+    /// What data say of a direction x of some modes, scaled by s: D'W D s x of all latents, left in `basis`, and Z'W D s x of the coefficients.
+    fn respond(&mut self, s: &[f64], sites: &[f64], modes: &[u32], x: &[f64], by_c: &mut [f64]) {
+        let mut basis = std::mem::take(&mut self.basis);
+        basis.fill(0.0);
+        for (&mode, x) in modes.iter().zip(x) {
+            basis[mode as usize] = s[mode as usize] * x;
+        }
+        let mut field = std::mem::take(&mut self.sites);
+        self.transform.write_field(&basis, &mut field);
+        field.iter_mut().zip(sites).for_each(|(f, w)| *f *= w);
+        self.gather(&field, &mut basis, by_c);
+        (self.basis, self.sites) = (basis, field);
+    }
+
     /// out = s W s x on some modes, for directions in which data say much.
     pub(crate) fn pull(
         &mut self,
@@ -301,19 +322,41 @@ impl<'a> Surrogate<'a> {
         x: &[f64],
         out: &mut [f64],
     ) {
-        let mut basis = std::mem::take(&mut self.basis);
-        basis.fill(0.0);
-        for (&mode, x) in modes.iter().zip(x) {
-            basis[mode as usize] = s[mode as usize] * x;
-        }
-        let mut field = std::mem::take(&mut self.sites);
-        self.transform.write_field(&basis, &mut field);
-        field.iter_mut().zip(sites).for_each(|(f, w)| *f *= w);
-        self.transform.write_basis(&field, &mut basis);
+        self.respond(s, sites, modes, x, &mut vec![0.0; self.coefficients.len()]);
         for (&mode, out) in modes.iter().zip(out) {
-            *out = s[mode as usize] * basis[mode as usize];
+            *out = s[mode as usize] * self.basis[mode as usize];
         }
-        (self.basis, self.sites) = (basis, field);
+    }
+
+    /// s W s between directions of some modes, one after the other, and each of: the modes of a block and the coefficients, in that order; the directions
+    /// themselves.
+    pub(crate) fn between(
+        &mut self,
+        s: &[f64],
+        sites: &[f64],
+        (modes, directions): (&[u32], &[f64]),
+        block: &[u32],
+    ) -> (DMatrix<f64>, DMatrix<f64>) {
+        let (m, count) = (block.len(), self.coefficients.len());
+        let each = modes.len().max(1);
+        let r = directions.len() / each;
+        let mut by_block = DMatrix::zeros(r, m + count);
+        let mut images = DMatrix::zeros(each, r);
+        let mut by_c = vec![0.0; count];
+        for (i, x) in directions.chunks_exact(each).enumerate() {
+            self.respond(s, sites, modes, x, &mut by_c);
+            for (k, &mode) in block.iter().enumerate() {
+                by_block[(i, k)] = s[mode as usize] * self.basis[mode as usize];
+            }
+            for (k, &c) in by_c.iter().enumerate() {
+                by_block[(i, m + k)] = self.coefficients[k].1 * c;
+            }
+            for (image, &mode) in images.column_mut(i).iter_mut().zip(modes) {
+                *image = s[mode as usize] * self.basis[mode as usize];
+            }
+        }
+        let directions = DMatrixView::from_slice(directions, each, r);
+        (by_block, directions.tr_mul(&images))
     }
 }
 
@@ -346,11 +389,6 @@ struct Scale<'s> {
 impl Scale<'_> {
     fn apply(&self, x: &mut [f64]) {
         x.iter_mut().zip(self.s.iter().chain(self.c)).for_each(|(x, s)| *x *= s);
-    }
-
-    /// Those of some modes and of all coefficients.
-    fn of(&self, block: &[u32]) -> Vec<f64> {
-        block.iter().map(|&mode| self.s[mode as usize]).chain(self.c.iter().copied()).collect()
     }
 }
 

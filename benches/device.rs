@@ -16,7 +16,7 @@ use sshmc::integrate::{HyperMetric, Integrator, System};
 use sshmc::likelihood::Nothing;
 use sshmc::model::{self, LgcpOptions, Model};
 use sshmc::random::{Purpose, Stream};
-use sshmc::sample::{Info, Kernel as Transitions, Tuning};
+use sshmc::sample::{Info, Sshmc as Transitions, Tuning};
 use sshmc::simulate::{self, PatternTruth, VolatilityTruth};
 use sshmc::structure::{Anisotropy, Kernel, Sides, Structure};
 use std::hint::black_box;

@@ -138,7 +138,7 @@ fn regression(criterion: &mut Criterion, budget: f64) -> Result<()> {
     let labels: Vec<f64> = normals(6, GROUPS * ROWS).iter().map(|x| x.signum()).collect();
     let rows = (0..GROUPS).map(|g| g * ROWS..(g + 1) * ROWS).collect();
     let likelihood = BernoulliLogit::new(&labels, &design, rows, FEATURES)?;
-    let curvature = likelihood.curvature(&vec![0.0; GROUPS * FEATURES]);
+    let curvature = likelihood.curvature(&vec![0.0; GROUPS * FEATURES], &[]);
     let structure = Structure::Groups(Groups::new(GROUPS, FEATURES)?);
     let unknowns = Hyperparameters::new(vec![Hyperparameter::logistic_gamma()]);
     let model = Arc::new(

@@ -11,7 +11,7 @@ use sshmc::hamiltonian::Target;
 use sshmc::likelihood::Curvature;
 use sshmc::model::{self, LgcpOptions, Model};
 use sshmc::random::{Purpose, Stream};
-use sshmc::sample::{Info, Progress, Settings, Stage, run};
+use sshmc::sample::{Fit, Info, Progress, Settings, Stage, run};
 use sshmc::simulate::{self, PatternTruth, RegressionTruth, VolatilityTruth};
 use sshmc::structure::{Anisotropy, Information, Kernel};
 use std::collections::BTreeMap;
@@ -65,8 +65,11 @@ fn overhead(name: &str, model: &Arc<Model>, settings: &Settings, rounds: usize) 
     for _ in 0..rounds {
         let fit = run(model, settings, &clock)?;
         gradients += fit.chains[0].gradients;
-        let mut target = Target::new(model.clone(), &coordinates(model, fit.coordinates))?;
-        let (z, mut phi) = (vec![0.1; model.structure().dim()], model.start());
+        let model = &fit.model;
+        let mut target = Target::new(model.clone(), &coordinates(&fit))?;
+        let (z, start) = (vec![0.1; model.structure().dim()], model.start());
+        let mut phi = start.clone();
+        target.sampled(&start, &mut phi);
         let (mut by_z, mut by_phi) = (vec![0.0; z.len()], vec![0.0; phi.len()]);
         let evaluate = || {
             phi[0] += 1e-9;
@@ -114,15 +117,23 @@ impl Clock {
     }
 }
 
-/// Coordinates of the kind a run ended in.
-fn coordinates(model: &Model, name: &str) -> Coordinates {
-    let information =
-        match (name, model.likelihood().curvature(&vec![0.0; model.structure().sites()])) {
-            ("centred", _) => return Coordinates::Centred,
-            ("informed", Curvature::Blocks(blocks)) => Information::Blocks(Arc::new(blocks)),
-            ("informed", Curvature::Sites(_)) => Information::Scalar(0.5),
-            _ => return Coordinates::whitened(),
-        };
+/// Coordinates of the kind a run ended in, and of the size.
+fn coordinates(fit: &Fit) -> Coordinates {
+    let model = &fit.model;
+    if fit.coordinates == "block-informed" {
+        let [sigma, range] = [0, 1].map(|i| &fit.chains[0].parameters[i]);
+        let likely: Vec<[f64; 2]> =
+            sigma.iter().zip(range).map(|(s, l)| [s.ln(), l.ln()]).collect();
+        return Coordinates::block_informed(model, &likely, None)
+            .expect("a field that was sampled in a block has one");
+    }
+    let (flat, own) = (vec![0.0; model.structure().sites()], model.own(&model.start()));
+    let information = match (fit.coordinates, model.likelihood().curvature(&flat, &own)) {
+        ("centred", _) => return Coordinates::Centred,
+        ("informed", Curvature::Blocks(blocks)) => Information::Blocks(Arc::new(blocks)),
+        ("informed", Curvature::Sites(_)) => Information::Scalar(0.5),
+        _ => return Coordinates::whitened(),
+    };
     let shift = Some(Arc::new(vec![0.1; model.structure().dim()]));
     Coordinates::Informed { information, shift }
 }

@@ -46,7 +46,7 @@ impl Likelihood for NegativeBinomial {
         self.counts.len()
     }
 
-    fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
+    fn evaluate(&self, eta: &[f64], _: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
         let mut total = 0.0;
         for ((&y, &eta), gradient) in self.counts.iter().zip(eta).zip(gradient) {
             total += (y + self.size) * self.log_sum(eta) - y * eta;
@@ -55,7 +55,7 @@ impl Likelihood for NegativeBinomial {
         total
     }
 
-    fn curvature(&self, eta: &[f64]) -> Curvature {
+    fn curvature(&self, eta: &[f64], _: &[f64]) -> Curvature {
         Curvature::Sites(eta.iter().map(|&eta| self.size * self.share(eta)).collect())
     }
 }

@@ -3,14 +3,10 @@
 //! `cargo run --release --example lgcp_gpu` takes the best adapter there is; `-- NAME-PART` one by name. The first number after that is
 //! the number of draws of each chain.
 
-use sshmc::device::Device;
-use sshmc::model::{LgcpOptions, lgcp};
+use sshmc::prelude::*;
 use sshmc::report::{Summary, Truth};
-use sshmc::sample::{Settings, run};
 use sshmc::simulate::{self, PatternTruth};
-use sshmc::structure::{Anisotropy, Kernel, Sides};
 use std::error::Error;
-use std::sync::Arc;
 
 /// Fits simulated counts, of which the truth is known.
 pub(crate) fn fit(device: Device, draws: u32) -> Result<(Summary, Truth), Box<dyn Error>> {
@@ -24,13 +20,11 @@ pub(crate) fn fit(device: Device, draws: u32) -> Result<(Summary, Truth), Box<dy
         anisotropy: Anisotropy::NONE,
     };
     let pattern = simulate::lgcp(&truth, 1)?;
-    let options = LgcpOptions { sides: Sides::PowersOfTwo, ..LgcpOptions::default() };
-    let model = Arc::new(lgcp(&pattern.counts, &options)?);
-    let settings = Settings { device, warmup: draws / 2, draws, ..Settings::default() };
-    let fit = run(&model, &settings, &())?;
     let known = [("sigma", truth.sigma), ("range", truth.range), ("mu", pattern.mu)];
     let known = known.map(|(name, value)| (name.to_owned(), value));
-    Ok((Summary::new(&fit), Truth::from(known)))
+    let sampler = Sampler::default().device(device).warmup(draws / 2).draws(draws);
+    let fit = Lgcp::new(pattern.counts).fit(&sampler)?;
+    Ok((fit.summary(), Truth::from(known)))
 }
 
 /// Does what the user asked for on the command line.

@@ -1,72 +1,66 @@
-//! Samples large latent Gaussian fields with unknown hyperparameters by semi-separable Hamiltonian Monte Carlo.
+//! Samples large latent Gaussian fields together with their unknown hyperparameters, by semi-separable Hamiltonian Monte Carlo that
+//! tunes itself.
 //!
-#![doc = include_str!("../README.md")]
+//! ```
+//! use sshmc::prelude::*;
 //!
-//! # Names
+//! // Rows of eight cells, with three points in each cell of the western half and none in the others.
+//! let y: Vec<u32> = (0..64).map(|cell| if cell % 8 < 4 { 3 } else { 0 }).collect();
+//! let fit = Lgcp::new(Counts::new(8, 8, &y)?)
+//!     .kernel(Kernel::Matern32)
+//!     .prior("range", Prior::pc(0.05, 0.05))
+//!     .fit(&Sampler::default().chains(2).warmup(200).draws(200))?;
+//! println!("{}", fit.summary());
+//! let map: Vec<f64> = fit.field_mean();
+//! assert!(map[0] > map[7]);
+//! # Ok::<(), sshmc::Error>(())
+//! ```
 //!
-//! | name | means |
+//! | to | use |
 //! |---|---|
-//! | θ, x | latents as the paper and the models write them; x = mean + u |
-//! | u | latents without their mean, u ~ N(0, Σ(w)) |
-//! | η | predictor at the observed sites, what the likelihood sees: η = offset + Σⱼ cⱼ Zⱼ + u |
-//! | cⱼ, Zⱼ | coefficient (a hyperparameter times a constant) and column of the mean |
-//! | φ | hyperparameters, unconstrained; in block coordinates the sampler moves others in their place, `sampled`; also the coefficient of an AR(1) process, named `phi` |
-//! | w | working values of the hyperparameters (log σ, log range, atanh φ); equal to φ unless the prior has bounds |
-//! | ψ | φ standardised by its metric, φ = centre + Lψ |
-//! | Σ, S | prior covariance of u, and its eigenvalues on a torus at σ = 1 |
-//! | σ, ℓ, μ | standard deviation, range (map units) and mean of a field |
-//! | K, κ | information added to the prior precision; κ if it is K = κI |
-//! | V, T | V = (Σ⁻¹ + K)⁻¹ = T T' |
-//! | q, s | shift of informed coordinates; s = q − K·mean |
-//! | z | latents in the coordinates that are sampled: u = V s + T z, or u = z when centred |
-//! | r, p | momenta of z and of ψ |
-//! | M | mass of z, a function of φ alone |
-//! | U, H | −log posterior of (z, φ) with the Jacobian; U plus kinetic energies |
-//! | g | −∇ log p(y given η) at the sites |
-//! | ε, k₁, k₂ | step size, and the inner steps of each block of ABLA |
+//! | fit a map of points or counts | [`Lgcp`] of [`Counts`]: from a slice, from points in a [`Window`], or from files |
+//! | fit returns, labels in groups, the funnel | [`Volatility`], [`Logistic`], [`Funnel`] |
+//! | choose chains, draws, seed, device, or watch and stop | [`Sampler`] |
+//! | compute on a GPU | `Sampler::default().device(Device::gpu()?)`, or `Device::from_wgpu` with a device of yours |
+//! | ask what was learnt | [`Fit`]: `summary`, `draws("sigma")`, `field_mean`, `field_sd`, `iter`, `save` |
+//! | say what is believed | [`Prior`], or the same as text |
+//! | bring a likelihood of your own | [`Likelihood`], a [`Model`] of it, and [`Sampler::fit`] |
+//!
+//! [`prelude`] has these names; what else there is stands under the modules.
+//!
+//! # Features
+//!
+//! All are on by default. Without any, what is left samples on the CPU and reads and writes CSV.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `gpu` | [`Device::gpu`] and its like, by wgpu |
+//! | `archive` | `Fit::save`, draws in ArviZ's layout, checkpoints, GeoTIFF rasters |
+//! | `report` | maps, figures and the page of a fit; includes `archive` |
+//! | `cli` | the program `sshmc`; includes all others |
 //!
 //! # Conventions
 //!
-//! - **M is a mass**: r ~ N(0, M) and the kinetic energy is ½r'M⁻¹r + ½log|M|. In centred coordinates the paper's choice is the
-//!   prior precision, M = Σ(φ)⁻¹.
-//! - **The Fourier basis is orthonormal** and real: X_k = n^{−½} Σ x_j e^{−2πi k·j/P}, with real and imaginary parts that stand
-//!   for two frequencies times √2. White noise stays white noise; inner products keep their value.
-//! - **Memory order is row-major**: cell (i, j) of a grid is entry i × columns + j, indices from 0; chain b's hyperparameters
-//!   are entries b·m to (b+1)·m; coefficients come group after group.
+//! - **Memory order is row-major**: cell (i, j) of a grid is entry i × columns + j, indices from 0; row 0 is in the south.
 //! - Lengths are in map units: those of the points' coordinates; the longer side of a grid that comes from counts is 1.
 //!   Intensities are per unit of map area and exposure.
 //! - Likelihoods return −log p up to a constant; potentials are minimised, and gradients are of the potential.
 //! - A divergence is data about a chain, counted and reported; an [`Error`] ends the run.
+//! - The same seed gives the same draws whatever the number of threads, or of chains run beside it.
 //!
-//! # Modules
-//!
-//! Each looks only at those before it, apart from [`error`], [`numeric`] and [`random`], which all may use.
-//!
-//! | module | holds |
-//! |---|---|
-//! | [`data`] | what is observed, checked once on entry; readers and writers |
-//! | [`spatial`] | pair correlation and clustering scale of point patterns |
-//! | [`prior`] | hyperparameters: names, scales, priors |
-//! | [`structure`] | Σ(w): grid in a torus, AR(1), groups, dense |
-//! | [`likelihood`] | −log p(y given η), gradient, curvature |
-//! | [`model`] | the above put together, one file a model |
-//! | [`coordinates`] | centred, whitened, informed, block-informed; how the last are learnt |
-//! | [`hamiltonian`] | potential and masses |
-//! | [`device`] | where latents live and are computed, behind one trait |
-//! | [`integrate`] | joint leapfrog, ABLA, generalized leapfrog |
-//! | [`baseline`] | transitions of other methods, to compare with |
-//! | [`draws`] | what chains record |
-//! | [`archive`] | draws on disk, in ArviZ's layout |
-//! | [`diagnose`] | R-hat, effective sample sizes, Monte Carlo errors |
-//! | [`sample`] | transitions, warm-up, chains: [`sample::run`] |
-//! | [`checkpoint`] | states of chains in files, from which a run is resumed |
-//! | [`report`] | summaries, tables, pictures |
-//! | [`simulate`] | data at known truths |
-//! | [`check`] | tests of the sampler's distribution and of devices, that users can run |
+//! `docs/ARCHITECTURE.md` in the repository has the names of formulas and the order of the modules.
 
+#![cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, unused_imports, reason = "what only other features use is no mistake")
+)]
+
+#[cfg(feature = "archive")]
 pub mod archive;
 pub mod baseline;
+#[cfg(feature = "archive")]
 pub mod check;
+#[cfg(feature = "archive")]
 pub mod checkpoint;
 pub mod coordinates;
 pub mod data;
@@ -74,6 +68,7 @@ pub mod device;
 pub mod diagnose;
 pub mod draws;
 pub mod error;
+mod front;
 pub mod hamiltonian;
 pub mod integrate;
 pub mod likelihood;
@@ -84,8 +79,40 @@ pub mod random;
 pub mod report;
 pub mod sample;
 mod shared;
+#[cfg(feature = "archive")]
 pub mod simulate;
 pub mod spatial;
 pub mod structure;
 
+pub use data::{Counts, Grid, GroupedTable, Resolution, Returns, Window};
+pub use device::Device;
 pub use error::{DeviceError, Error, Result};
+pub use front::{Draw, Funnel, Lgcp, Logistic, Sampler, Step, Volatility};
+pub use likelihood::{CountLikelihood, Likelihood};
+pub use model::Model;
+pub use prior::Prior;
+pub use report::Summary;
+pub use sample::{Fit, Method, Settings, Until};
+pub use structure::{Anisotropy, Kernel, Structure};
+#[cfg(feature = "gpu")]
+pub use wgpu;
+
+/// Names that most programs need, to be had by `use sshmc::prelude::*`.
+pub mod prelude {
+    pub use crate::{
+        Anisotropy, CountLikelihood, Counts, Device, Fit, Funnel, Grid, GroupedTable, Kernel, Lgcp,
+        Likelihood, Logistic, Method, Model, Prior, Resolution, Returns, Sampler, Step, Volatility,
+        Window,
+    };
+}
+
+/// The code in README and in the pages of docs/, run as tests; tests/docs.rs sees to it that no page with code is missing.
+#[cfg(all(doctest, feature = "cli"))]
+mod book {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../docs/DEVICES.md")]
+    struct Devices;
+    #[doc = include_str!("../docs/LIBRARY.md")]
+    struct Library;
+}

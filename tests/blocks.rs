@@ -9,6 +9,7 @@ use nalgebra::DMatrix;
 use sshmc::coordinates::{BlockSizes, Coordinates};
 use sshmc::data::{Counts, Covariate, Raster};
 use sshmc::hamiltonian::Target;
+use sshmc::likelihood::CountLikelihood;
 use sshmc::model::{LgcpOptions, Model, lgcp};
 use sshmc::structure::{Anisotropy, Kernel, Structure};
 use std::sync::Arc;
@@ -51,6 +52,9 @@ fn models() -> Vec<(String, Arc<Model>)> {
     let covariates = || vec![covariate("a", &counts, 0.7), covariate("b", &counts, 1.9)];
     all.push(("slanting".into(), LgcpOptions { anisotropy: slanting, ..plain.clone() }));
     all.push(("known mean".into(), LgcpOptions { mu: Some(1.0), ..plain.clone() }));
+    let likelihood = CountLikelihood::NegativeBinomial;
+    let scattered = LgcpOptions { likelihood, covariates: covariates(), ..plain.clone() };
+    all.push(("negative binomial".into(), scattered));
     all.push(("covariates".into(), LgcpOptions { covariates: covariates(), ..plain.clone() }));
     let bounded = ["range=uniform(0.05,1.5)", "sigma=uniform(0.1,4)", "mu=uniform(-9,9)"];
     let priors = bounded.map(String::from).to_vec();
@@ -62,7 +66,7 @@ fn models() -> Vec<(String, Arc<Model>)> {
 
 fn block(model: &Model) -> Coordinates {
     let likely = [[0.1, -1.0], [0.5, -1.6], [-0.3, -0.7], [0.2, -1.9], [0.3, -0.5]];
-    Coordinates::block_informed(model, &likely, SIZES).unwrap()
+    Coordinates::block_informed(model, &likely, Some(SIZES)).unwrap()
 }
 
 /// A point in the sampler's variables.
@@ -190,5 +194,5 @@ fn coordinates_exist_where_the_field_is_on_a_grid_only() {
         assert_eq!(block(&model).name(), "block-informed");
     }
     let series = common::series(20, &[]);
-    assert!(Coordinates::block_informed(&series, &[[0.0, 0.0]], SIZES).is_none());
+    assert!(Coordinates::block_informed(&series, &[[0.0, 0.0]], Some(SIZES)).is_none());
 }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 
+#[path = "../examples/counts_in_memory.rs"]
+mod counts_in_memory;
 #[path = "../examples/custom_model.rs"]
 mod custom_model;
 #[allow(dead_code, reason = "its main reads the command line of the tests")]
@@ -9,12 +11,14 @@ mod custom_model;
 mod lgcp_gpu;
 #[path = "../examples/quickstart.rs"]
 mod quickstart;
+#[path = "../examples/returns_on_own_device.rs"]
+mod returns_on_own_device;
+#[path = "../examples/scattered_counts.rs"]
+mod scattered_counts;
 
 use custom_model::{NegativeBinomial, TRUTH};
-use sshmc::device::Device;
 use sshmc::likelihood::{Curvature, Likelihood};
-use sshmc::report::Summary;
-use sshmc::sample::Settings;
+use sshmc::{Device, Sampler, Settings, Summary};
 
 /// Step of the five-point differences. Their error is h⁴ f⁽⁵⁾/30 plus rounding of about eps f/h.
 const STEP: f64 = 1e-3;
@@ -31,7 +35,7 @@ fn bound(size: f64) -> f64 {
 
 fn evaluate(likelihood: &NegativeBinomial, eta: &[f64]) -> (f64, Vec<f64>) {
     let mut gradient = vec![f64::NAN; eta.len()];
-    let value = likelihood.evaluate(eta, &mut gradient);
+    let value = likelihood.evaluate(eta, &[], &mut gradient, &mut []);
     (value, gradient)
 }
 
@@ -67,7 +71,9 @@ fn the_custom_curvature_is_the_expected_one() {
     let size = 2.3;
     let mean: Vec<f64> = ETA.iter().map(|eta| eta.exp()).collect();
     let at_mean = NegativeBinomial { counts: mean, size };
-    let Curvature::Sites(curvature) = at_mean.curvature(&ETA) else { panic!("one value a site") };
+    let Curvature::Sites(curvature) = at_mean.curvature(&ETA, &[]) else {
+        panic!("one value a site")
+    };
     for (i, got) in curvature.into_iter().enumerate() {
         let want = difference(|d| {
             let mut eta = ETA;
@@ -113,14 +119,14 @@ fn the_custom_model_recovers_its_truth_and_tells_series_apart() {
 
 #[test]
 fn the_quickstart_finds_sigma_and_range() {
-    let summary = quickstart::fit(&small()).unwrap();
+    let summary = quickstart::fit(&small().into()).unwrap().summary();
     recovers(&summary, "sigma", 1.2);
     recovers(&summary, "range", 0.15);
 }
 
 #[test]
 fn the_quickstart_goes_on_until_it_is_to_be_trusted() {
-    let summary = quickstart::fit(&quickstart::trusted()).unwrap();
+    let summary = quickstart::fit(&Sampler::default()).unwrap().summary();
     assert!(summary.warnings.is_empty(), "{:#?}", summary.warnings);
     assert_eq!(summary.ended, "trusted");
 }
@@ -141,7 +147,64 @@ fn the_gpu_example_runs_on_its_own_grid() {
 }
 
 #[test]
-fn both_examples_run_as_they_stand() {
+fn counts_in_memory_give_the_same_map_on_both_devices() {
+    let fit = |device| {
+        let sampler = Sampler::default().device(device).chains(4).draws(250);
+        counts_in_memory::fit(&sampler).unwrap()
+    };
+    let (cpu, gpu) = (fit(Device::cpu()), fit(Device::gpu().unwrap()));
+    assert!(cpu.device == "cpu" && gpu.device != "cpu", "{} {}", cpu.device, gpu.device);
+    for name in ["sigma", "range", "mu", "elevation", "elevation_per_unit"] {
+        let (a, b) = (&cpu.summary().parameters[name], &gpu.summary().parameters[name]);
+        let error = a.mcse_mean.hypot(b.mcse_mean);
+        assert!((a.mean - b.mean).abs() < 6.0 * error, "{name}: {} {} ± {error}", a.mean, b.mean);
+    }
+    // More where it is high, and in the corner.
+    assert!(cpu.summary().parameters["elevation"].q05 > 0.0);
+    let (map, other) = (cpu.field_mean(), gpu.field_mean());
+    let difference = map.iter().zip(&other).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let spread = cpu.field_sd().into_iter().fold(0.0, f64::max);
+    // Means of some hundred effective draws each are within half a standard deviation of each other.
+    assert!(difference < 0.5 * spread, "{difference} of {spread}");
+    assert!(map[0] > map[10], "{} {}", map[0], map[10]);
+}
+
+/// A size and a slope drawn with the field, in a model whose posterior means may miss the truth by six of their standard deviations.
+#[test]
+fn the_size_of_scattered_counts_is_learnt_on_both_devices() {
+    let fit = |device| {
+        scattered_counts::fit(&Sampler::default().device(device).chains(4).draws(250)).unwrap()
+    };
+    let (cpu, gpu) = (fit(Device::cpu()), fit(Device::gpu().unwrap()));
+    assert!(cpu.device == "cpu" && gpu.device != "cpu", "{} {}", cpu.device, gpu.device);
+    let truths = [("size", scattered_counts::SIZE), ("moisture", scattered_counts::SLOPE)];
+    for (name, truth) in truths {
+        let (a, b) = (&cpu.summary().parameters[name], &gpu.summary().parameters[name]);
+        let error = a.mcse_mean.hypot(b.mcse_mean);
+        assert!((a.mean - b.mean).abs() < 6.0 * error, "{name}: {} {} ± {error}", a.mean, b.mean);
+        assert!((a.mean - truth).abs() < 6.0 * a.sd, "{name}: {} ± {}", a.mean, a.sd);
+        // It is the data that say so: a Poisson law would have an infinite size.
+        assert!(a.sd < 0.5 * truth, "{name}: {}", a.sd);
+    }
+    assert!(gpu.audit.is_some_and(|audit| audit.worst < 0.05), "{:?}", gpu.audit);
+}
+
+#[test]
+fn returns_are_fitted_on_a_device_that_stays_the_callers() {
+    let fit = returns_on_own_device::fit(150).unwrap();
+    assert_ne!(fit.device, "cpu");
+    let volatility = fit.field_mean();
+    let mean = |days: std::ops::Range<usize>| volatility[days].iter().sum::<f64>() / 25.0;
+    // Stormy weeks after calm ones.
+    assert!(mean(25..50) > mean(0..25) + 1.0 && mean(75..100) > mean(100..125) + 1.0);
+    assert!(fit.audit.is_some_and(|audit| audit.worst < 0.05), "{:?}", fit.audit);
+}
+
+#[test]
+fn the_other_examples_run_as_they_stand() {
     custom_model::main().unwrap();
     quickstart::main().unwrap();
+    counts_in_memory::main().unwrap();
+    returns_on_own_device::main().unwrap();
+    scattered_counts::main().unwrap();
 }

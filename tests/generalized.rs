@@ -73,7 +73,7 @@ fn each_surface(fault: Fault, seed: u32, check: &mut dyn FnMut(&str, &mut Point<
             run("hyperparameters", MetricKind::Plain, Box::new(surface), &phi);
         }
         if let Some(part) = case.model.likelihood().part(0) {
-            let surface = GroupSurface::new(part.as_ref(), &[0.0, 0.0], 0.7);
+            let surface = GroupSurface::new(part.as_ref(), &[0.0, 0.0], &[], 0.7);
             run("group", MetricKind::Plain, Box::new(surface), &z[..2]);
         }
         if joint(case) {

@@ -77,13 +77,13 @@ impl Likelihood for Spoilt {
     fn sites(&self) -> usize {
         self.0.sites()
     }
-    fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
-        let value = self.0.evaluate(eta, gradient);
+    fn evaluate(&self, eta: &[f64], own: &[f64], gradient: &mut [f64], by_own: &mut [f64]) -> f64 {
+        let value = self.0.evaluate(eta, own, gradient, by_own);
         gradient[0] *= 1.0 + 1e-5;
         value
     }
-    fn curvature(&self, eta: &[f64]) -> Curvature {
-        self.0.curvature(eta)
+    fn curvature(&self, eta: &[f64], own: &[f64]) -> Curvature {
+        self.0.curvature(eta, own)
     }
 }
 
@@ -131,7 +131,7 @@ fn dense_potential(
     let mut eta = vec![0.0; structure.sites()];
     structure.basis().write_field((&u + &mean).as_slice(), &mut eta);
     eta.iter_mut().for_each(|eta| *eta += case.model.offset());
-    let misfit = case.model.likelihood().evaluate(&eta, &mut vec![0.0; eta.len()]);
+    let misfit = case.model.misfit(&eta, phi, &mut vec![0.0; eta.len()]);
     let density = case.model.hyperparameters().log_prior(phi, &mut vec![0.0; phi.len()]);
     let prior = 0.5 * (u.dot(&(&precision * &u)) + log_det(&sigma));
     (misfit + prior - volume - density, u, volume)
@@ -203,7 +203,7 @@ fn the_score_is_the_likelihoods_gradient() {
             let (mut x, mut g) = (vec![f64::NAN; z.len()], vec![f64::NAN; z.len()]);
             target.latents_and_score(&z, &by_z, &mut x, &mut g);
             let mut at_sites = vec![0.0; case.model.structure().sites()];
-            case.model.likelihood().evaluate(target.predictor(), &mut at_sites);
+            case.model.misfit(target.predictor(), &phi, &mut at_sites);
             let mut want = vec![f64::NAN; z.len()];
             case.model.structure().basis().write_basis(&at_sites, &mut want);
             let name = format!("{}, {}", case.name, coordinates.name());

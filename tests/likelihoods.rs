@@ -4,7 +4,8 @@
 
 use nalgebra::DMatrix;
 use sshmc::likelihood::{
-    BernoulliLogit, Curvature, GaussianNoise, Likelihood, Nothing, PoissonLog, StochasticVolatility,
+    BernoulliLogit, Curvature, GaussianNoise, LearntNoise, Likelihood, NegativeBinomialLog,
+    Nothing, PoissonLog, StochasticVolatility,
 };
 
 /// Step of the five-point differences, whose error is h⁴ f⁽⁵⁾/30; exponentials make f⁽⁵⁾ about as large as f.
@@ -24,9 +25,15 @@ fn bound(size: f64) -> f64 {
     size * (STEP.powi(4) + 16.0 * f64::EPSILON / STEP)
 }
 
+/// Working values of a likelihood's own hyperparameters, without symmetry.
+fn own(likelihood: &dyn Likelihood) -> Vec<f64> {
+    (0..likelihood.parameters()).map(|k| 0.6 - 0.9 * k as f64).collect()
+}
+
 fn evaluate(likelihood: &dyn Likelihood, eta: &[f64]) -> (f64, Vec<f64>) {
     let mut gradient = vec![f64::NAN; eta.len()];
-    let value = likelihood.evaluate(eta, &mut gradient);
+    let own = own(likelihood);
+    let value = likelihood.evaluate(eta, &own, &mut gradient, &mut vec![0.0; own.len()]);
     (value, gradient)
 }
 
@@ -42,6 +49,35 @@ fn check_gradient(likelihood: &dyn Likelihood, eta: &[f64]) -> Result<(), String
                 "site {i}: gradient {got:e}, difference {want:e}, bound {:e}",
                 bound(size)
             ));
+        }
+    }
+    Ok(())
+}
+
+/// A function of own hyperparameters that writes its gradient.
+type Part<'a> = dyn Fn(&[f64], &mut [f64]) -> f64 + 'a;
+
+/// The derivatives in a likelihood's own hyperparameters, of all of it and of what does not depend on the predictor.
+fn check_own(likelihood: &dyn Likelihood, eta: &[f64]) -> Result<(), String> {
+    let own = own(likelihood);
+    let whole = |own: &[f64], by_own: &mut [f64]| {
+        likelihood.evaluate(eta, own, &mut vec![f64::NAN; eta.len()], by_own)
+    };
+    let aside = |own: &[f64], by_own: &mut [f64]| likelihood.aside(own, by_own);
+    let parts: [(&str, &Part<'_>); 2] = [("whole", &whole), ("aside", &aside)];
+    for (name, part) in parts {
+        let mut gradient = vec![f64::NAN; own.len()];
+        let size =
+            1.0 + part(&own, &mut gradient).abs() + gradient.iter().map(|g| g.abs()).sum::<f64>();
+        for (k, got) in gradient.into_iter().enumerate() {
+            let want = difference(&own, k, |own| part(own, &mut vec![0.0; own.len()]));
+            let fine = (got - want).abs() <= bound(size);
+            if !fine {
+                return Err(format!(
+                    "{name} {k}: {got:e}, difference {want:e}, bound {:e}",
+                    bound(size)
+                ));
+            }
         }
     }
     Ok(())
@@ -65,7 +101,7 @@ fn dense(curvature: Curvature) -> DMatrix<f64> {
 
 /// The whole Hessian, so that what couples different sites or groups must be zero.
 fn check_curvature(likelihood: &dyn Likelihood, eta: &[f64]) {
-    let curvature = dense(likelihood.curvature(eta));
+    let curvature = dense(likelihood.curvature(eta, &own(likelihood)));
     let size = 1.0
         + curvature.amax()
         + evaluate(likelihood, eta).1.iter().map(|g| g.abs()).fold(0.0, f64::max);
@@ -106,6 +142,34 @@ fn gradients_match_differences() {
         GaussianNoise::new(vec![1.0, -0.5, f64::NAN, 2.0], vec![0.4, 3.0, 0.0, 10.0]).unwrap();
     check_gradient(&noise, &eta(4)).unwrap();
     check_gradient(&Nothing { sites: 3 }, &eta(3)).unwrap();
+    check_gradient(&scattered(), &eta(6)).unwrap();
+    check_gradient(&noise_to_learn(), &eta(4)).unwrap();
+}
+
+#[test]
+fn gradients_in_own_hyperparameters_match_differences() {
+    check_own(&scattered(), &eta(6)).unwrap();
+    check_own(&noise_to_learn(), &eta(4)).unwrap();
+}
+
+/// Counts of every kind: none, few, many, and some that nobody looked for.
+fn scattered() -> NegativeBinomialLog {
+    let exposure = vec![0.5, 0.0, 2.0, 1.0, 30.0, 0.1];
+    NegativeBinomialLog::new(vec![3.0, 0.0, 0.0, 7.0, 90.0, 1.0], exposure).unwrap()
+}
+
+fn noise_to_learn() -> LearntNoise {
+    LearntNoise::new(vec![1.0, -0.5, f64::NAN, 2.0], vec![0.4, 3.0, 0.0, 10.0]).unwrap()
+}
+
+/// The gradient is linear in y, so that with counts at their means its derivative is the expected curvature. Counts are whole numbers,
+/// so it is the exposure that is chosen.
+#[test]
+fn negative_binomial_curvature_is_the_expected_one() {
+    let (eta, counts) = (eta(4), vec![1.0, 2.0, 7.0, 3.0]);
+    let exposure = counts.iter().zip(&eta).map(|(y, eta)| y / eta.exp()).collect();
+    check_curvature(&NegativeBinomialLog::new(counts, exposure).unwrap(), &eta);
+    check_curvature(&noise_to_learn(), &self::eta(4));
 }
 
 #[test]
@@ -145,6 +209,53 @@ fn values_match_densities() {
     close(evaluate(&logit, &eta).0, want);
 }
 
+/// −log p of negative binomial counts as textbooks have it, less log y! and what the exposure gives, with Γ(y + k)/Γ(k) as a product.
+#[test]
+fn negative_binomial_values_match_densities() {
+    let (eta, likelihood) = (eta(6), scattered());
+    let k = own(&likelihood)[0].exp();
+    let (mut want, mut size) = (0.0, 0.0f64);
+    for ((&y, &a), eta) in likelihood.counts().iter().zip(likelihood.exposure()).zip(&eta) {
+        let m = a * eta.exp();
+        let gamma: f64 = (0..y as u32).map(|j| (k + f64::from(j)).ln()).sum();
+        let of_count = |x: f64| if y > 0.0 { y * x.ln() } else { 0.0 };
+        for term in [-gamma, -k * (k / (k + m)).ln(), -of_count(m / (k + m)), of_count(a)] {
+            want += term;
+            size += term.abs();
+        }
+    }
+    let got = evaluate(&likelihood, &eta).0;
+    // What large counts leave out of their sums, and four roundings of each term.
+    let bound = 1e-12 + 4.0 * f64::EPSILON * size;
+    assert!((got - want).abs() <= bound, "{got} {want}, bound {bound:e}");
+}
+
+/// A derivative in the size that is off by a millionth.
+#[derive(Debug)]
+struct SpoiltSize(NegativeBinomialLog);
+
+impl Likelihood for SpoiltSize {
+    fn sites(&self) -> usize {
+        self.0.sites()
+    }
+    fn parameters(&self) -> usize {
+        self.0.parameters()
+    }
+    fn evaluate(&self, eta: &[f64], own: &[f64], gradient: &mut [f64], by_own: &mut [f64]) -> f64 {
+        let value = self.0.evaluate(eta, own, gradient, by_own);
+        by_own[0] *= 1.0 + 1e-6;
+        value
+    }
+    fn curvature(&self, eta: &[f64], own: &[f64]) -> Curvature {
+        self.0.curvature(eta, own)
+    }
+}
+
+#[test]
+fn a_wrong_derivative_in_the_size_is_noticed() {
+    assert!(check_own(&SpoiltSize(scattered()), &eta(6)).is_err());
+}
+
 /// A gradient that is off by a millionth.
 #[derive(Debug)]
 struct Spoilt(PoissonLog);
@@ -153,13 +264,13 @@ impl Likelihood for Spoilt {
     fn sites(&self) -> usize {
         self.0.sites()
     }
-    fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
-        let value = self.0.evaluate(eta, gradient);
+    fn evaluate(&self, eta: &[f64], own: &[f64], gradient: &mut [f64], by_own: &mut [f64]) -> f64 {
+        let value = self.0.evaluate(eta, own, gradient, by_own);
         gradient[0] *= 1.0 + 1e-6;
         value
     }
-    fn curvature(&self, eta: &[f64]) -> Curvature {
-        self.0.curvature(eta)
+    fn curvature(&self, eta: &[f64], own: &[f64]) -> Curvature {
+        self.0.curvature(eta, own)
     }
 }
 

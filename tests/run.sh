@@ -35,7 +35,7 @@ as_root() {
 
 # Rust is looked for where its installer puts it, because a shell without a profile does not know.
 [ -x "${CARGO_HOME:-$HOME/.cargo}/bin/cargo" ] && PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
-command -v cargo >/dev/null || fail "cargo is missing; install Rust 1.88 or later"
+command -v cargo >/dev/null || fail "cargo is missing; install Rust 1.89 or later"
 
 if ! command -v cc >/dev/null; then
     command -v apt-get >/dev/null || fail "a C linker is missing; install one that answers to 'cc'"
@@ -88,6 +88,8 @@ fi
 run cargo --version
 run cargo fmt --check
 run cargo clippy --locked --all-targets -- -D warnings
+# The numeric core alone, without files of results, pictures, GPUs and the program.
+run cargo clippy --locked --no-default-features --lib -- -D warnings
 RUSTDOCFLAGS=-Dwarnings run cargo doc --locked --no-deps
 run cargo test --locked
 # Reports are opened in a browser.

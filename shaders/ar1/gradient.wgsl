@@ -5,7 +5,7 @@
 @group(0) @binding(4) var<storage, read_write> sums: array<vec2f>;
 
 const SUMS: u32 = 5u;
-const FIRST_SUM: u32 = 5u;
+const FIRST_SUM: u32 = 5u + OWN;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: vec3u) {

@@ -3,7 +3,8 @@
 //
 // The factor: u[0] = first e[0], u[t] = rho u[t-1] + scale e[t]. The prior's own process has phi and sigma instead:
 // standard[0] = first_ratio e[0], standard[t] = excess u[t-1] + scale_ratio e[t] are the latents standardised by it.
-// powers: rho^(8 2^k), two of them in each vector. length: of the series, which may be shorter than others; its data begin at datum.
+// powers: rho^(8 2^k), two of them in each vector. length: of the series, which may be shorter than others; its data begin at datum. own:
+// what the likelihood has of its own as two floats, each in a vector of its own.
 struct Prior {
     rho: vec2f,
     scale: vec2f,
@@ -21,6 +22,7 @@ struct Prior {
     datum: u32,
     unused: vec2u,
     powers: array<vec4f, 12>,
+    own: array<vec4f, max(OWN, 1u)>,
 }
 
 @group(0) @binding(0) var<storage, read> prior: array<Prior>;

@@ -1,11 +1,11 @@
 // Finishes u, meets the data, and scans g - K u backwards.
 //
-//   sums: misfit;  g;  standard[t]^2 for t > 0;  standard[0]^2;  standard[t] u[t-1]
+//   sums: misfit;  g;  standard[t]^2 for t > 0;  standard[0]^2;  standard[t] u[t-1];  derivatives in what the likelihood has of its own
 @group(0) @binding(3) var<storage, read> sites: array<vec2f>;
 @group(0) @binding(4) var<storage, read_write> field: array<f32>;
 @group(0) @binding(5) var<storage, read_write> sums: array<vec2f>;
 
-const SUMS: u32 = 5u;
+const SUMS: u32 = 5u + OWN;
 const FIRST_SUM: u32 = 0u;
 
 @compute @workgroup_size(WG)
@@ -17,6 +17,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: v
     let length = prior[b].length;
     zero = prior[b].zero;
     let rho = prior[b].rho;
+    for (var k = 0u; k < OWN; k++) {
+        own[k] = prior[b].own[k].xy;
+    }
     // The scan that starts here runs backwards, so that the invocations of a chunk take its latents from the end.
     let chunk = chunks_of(b) - 1u - group.x;
     let place = WG - 1u - id.x;
@@ -62,9 +65,15 @@ fn unfinished(b: u32, t: u32) -> vec2f {
 fn meet(b: u32, t: u32, u: vec2f, before: vec2f) -> f32 {
     path[at(U, b, t)] = u.x;
     let eta = join(prior[b].mean, u);
+    for (var k = 0u; k < OWN; k++) {
+        by_own[k] = vec2f(0.0);
+    }
     let s = site(sites[prior[b].datum + t], eta);
     tally_pair(0u, s.xy);
     tally(1u, s.z);
+    for (var k = 0u; k < OWN; k++) {
+        tally_pair(5u + k, by_own[k]);
+    }
     path[at(G, b, t)] = s.z;
     field[b * DIM + t] = select(u.x, eta.x, REPORT_MEAN != 0u);
     let e = vec2f(path[at(E, b, t)], path[at(E_LOW, b, t)]);

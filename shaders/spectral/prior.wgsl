@@ -2,7 +2,8 @@
 //
 // lambda = variance x S, S a polynomial in `position` whose coefficients are in slot `slot` of the table, row k2 after row,
 // each row NODES lines of HALF1 numbers. a = 1/(1 + kappa lambda), T = sqrt(lambda a), s = q, in the first latent `first`,
-// less kappa times the covariates in the spectral basis, each times its effect.
+// less kappa times the covariates in the spectral basis, each times its effect. more: effects of covariates, then what the likelihood has of its
+// own as two floats, each number in a vector of its own.
 struct Prior {
     variance: f32,
     position: f32,
@@ -15,12 +16,12 @@ struct Prior {
     mean_first: f32,
     zero: u32,
     unused: u32,
-    effects: array<vec4f, 2>,
+    more: array<vec4f, max(COVARIATES + OWN, 1u)>,
 }
 
 // The coefficient of covariate k.
 fn effect(b: u32, k: u32) -> f32 {
-    return prior[b].effects[k / 4u][k % 4u];
+    return prior[b].more[k].x;
 }
 
 // Where the pair (k2, i) of a chain's latents lies. A row has N pairs, (Re, Im) of every frequency i; in the rows k2 = 0 and

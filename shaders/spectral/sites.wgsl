@@ -2,7 +2,8 @@
 //
 //   x = row of the inverse transform;  eta = mean + x;  (value, g) = site(datum, eta);  work[k2][row] = forward transform of g
 //
-// Two rows, the real and the imaginary part of one line. sums: the misfit; g; g times each covariate.
+// Two rows, the real and the imaginary part of one line. sums: the misfit; g; g times each covariate; derivatives in
+// what the likelihood has of its own.
 @group(0) @binding(0) var<storage, read> prior: array<Prior>;
 @group(0) @binding(1) var<storage, read> twiddle: array<vec2f>;
 @group(0) @binding(2) var<storage, read> sites: array<vec2f>;
@@ -11,13 +12,16 @@
 @group(0) @binding(5) var<storage, read_write> field: array<f32>;
 @group(0) @binding(6) var<storage, read_write> sums: array<vec2f>;
 
-const SUMS: u32 = 2u + COVARIATES;
+const SUMS: u32 = 2u + COVARIATES + OWN;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: vec3u) {
     let b = group.y;
     let p = prior[b];
     zero = p.zero;
+    for (var k = 0u; k < OWN; k++) {
+        own[k] = prior[b].more[COVARIATES + k].xy;
+    }
     // Neighbouring invocations take neighbouring rows, which are neighbours in `work`.
     let line = id.x % LINES;
     let t = id.x / LINES;
@@ -78,17 +82,23 @@ fn load(b: u32, row: u32, i: u32) -> vec2f {
 }
 
 fn meet(p: Prior, b: u32, row: u32, column: u32, x: f32) -> f32 {
-    let own = row * COLUMNS + column;
+    let place = row * COLUMNS + column;
     var eta = join(p.mean, vec2f(x, 0.0));
     for (var k = 0u; k < COVARIATES; k++) {
-        eta = join(eta, two_product(effect(b, k), covariates[k * WINDOW * COLUMNS + own]));
+        eta = join(eta, two_product(effect(b, k), covariates[k * WINDOW * COLUMNS + place]));
     }
-    let s = site(sites[own], eta);
+    for (var k = 0u; k < OWN; k++) {
+        by_own[k] = vec2f(0.0);
+    }
+    let s = site(sites[place], eta);
     tally_pair(0u, s.xy);
     tally(1u, s.z);
     for (var k = 0u; k < COVARIATES; k++) {
-        tally(2u + k, s.z * covariates[k * WINDOW * COLUMNS + own]);
+        tally(2u + k, s.z * covariates[k * WINDOW * COLUMNS + place]);
     }
-    field[b * WINDOW * COLUMNS + own] = select(x, eta.x, REPORT_MEAN != 0u);
+    for (var k = 0u; k < OWN; k++) {
+        tally_pair(2u + COVARIATES + k, by_own[k]);
+    }
+    field[b * WINDOW * COLUMNS + place] = select(x, eta.x, REPORT_MEAN != 0u);
     return s.z;
 }

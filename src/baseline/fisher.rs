@@ -42,7 +42,7 @@ pub fn expected_information(model: &Model, phi: &[f64]) -> f64 {
     nodes
         .map(|(x, weight)| {
             let eta: Vec<f64> = mean.iter().map(|m| m + sd * x).collect();
-            match model.likelihood().curvature(&eta) {
+            match model.likelihood().curvature(&eta, &w[model.likelihood_parameters()]) {
                 Curvature::Sites(sites) => weight * sites.iter().sum::<f64>() / eta.len() as f64,
                 Curvature::Blocks(_) => 0.0,
             }
@@ -66,7 +66,8 @@ pub fn prior_precisions(model: &Model) -> Vec<f64> {
 /// Information about the coefficients of the mean at the start, by hyperparameter.
 fn mean_information(model: &Model) -> Vec<f64> {
     let mut all = vec![0.0; model.hyperparameters().len()];
-    if let Curvature::Sites(curvature) = model.likelihood().curvature(&model.start_predictor()) {
+    let (eta, own) = (model.start_predictor(), model.own(&model.start()));
+    if let Curvature::Sites(curvature) = model.likelihood().curvature(&eta, &own) {
         for term in model.mean() {
             let sum: f64 = match &term.column {
                 Column::Constant => curvature.iter().sum(),
@@ -139,15 +140,17 @@ pub struct GroupSurface<'a> {
     part: &'a dyn Likelihood,
     /// What the predictor has besides the coefficients.
     base: &'a [f64],
+    /// Working values of the likelihood's own hyperparameters.
+    own: &'a [f64],
     tau: f64,
     eta: Vec<f64>,
     evaluations: u32,
 }
 
 impl<'a> GroupSurface<'a> {
-    /// A group's likelihood of coefficients plus `base`, and their prior precision.
-    pub fn new(part: &'a dyn Likelihood, base: &'a [f64], tau: f64) -> Self {
-        Self { part, base, tau, eta: base.to_vec(), evaluations: 0 }
+    /// A group's likelihood of coefficients plus `base` at its own hyperparameters, and their prior precision.
+    pub fn new(part: &'a dyn Likelihood, base: &'a [f64], own: &'a [f64], tau: f64) -> Self {
+        Self { part, base, own, tau, eta: base.to_vec(), evaluations: 0 }
     }
 
     /// How often likelihood or curvature were evaluated.
@@ -170,14 +173,15 @@ impl Surface for GroupSurface<'_> {
 
     fn potential(&mut self, q: &[f64], gradient: &mut [f64]) -> f64 {
         self.move_to(q);
-        let misfit = self.part.evaluate(&self.eta, gradient);
+        let by_own = &mut vec![0.0; self.own.len()];
+        let misfit = self.part.evaluate(&self.eta, self.own, gradient, by_own);
         crate::numeric::axpy(self.tau, q, gradient);
         misfit + 0.5 * self.tau * squared_norm(q)
     }
 
     fn matrix(&mut self, q: &[f64]) -> Option<DMatrix<f64>> {
         self.move_to(q);
-        match self.part.curvature(&self.eta) {
+        match self.part.curvature(&self.eta, self.own) {
             Curvature::Blocks(mut blocks) => {
                 let mut block = blocks.pop()?;
                 for k in 0..q.len() {
@@ -191,6 +195,6 @@ impl Surface for GroupSurface<'_> {
 
     fn contract(&mut self, weight: &DMatrix<f64>, out: &mut [f64]) {
         out.fill(0.0);
-        self.part.curvature_gradient(&self.eta, std::slice::from_ref(weight), out);
+        self.part.curvature_gradient(&self.eta, self.own, std::slice::from_ref(weight), out);
     }
 }

@@ -3,7 +3,8 @@
 //! The latents have the same mass M(φ) as in SSHMC, but the hyperparameters do not feel it: each turn draws momenta of its own
 //! and ends in a Metropolis decision of its own, and the auxiliary potentials of the paper's equations are left out.
 
-use super::{Address, Outcome, Rival, Scales, Space, State, Trajectory};
+use super::{Address, Rival, Scales, Space, State, Trajectory};
+use crate::draws::Info;
 use crate::error::Result;
 use crate::hamiltonian::{LatentMass, MassKind};
 use crate::integrate::HyperMetric;
@@ -37,21 +38,16 @@ impl HmcGibbs {
 }
 
 impl Rival for HmcGibbs {
-    fn transition(&mut self, space: &mut Space, state: &mut State, address: Address) -> Outcome {
+    fn transition(&mut self, space: &mut Space, state: &mut State, address: Address) -> Info {
         let latents = self.latents.take(space, state, address);
         let hyperparameters = self.hyperparameters.take(space, state, address);
-        Outcome::of_blocks(latents, hyperparameters)
+        Info::of_blocks(latents, hyperparameters)
     }
 
-    fn transition_back(
-        &mut self,
-        space: &mut Space,
-        state: &mut State,
-        address: Address,
-    ) -> Outcome {
+    fn transition_back(&mut self, space: &mut Space, state: &mut State, address: Address) -> Info {
         let hyperparameters = self.hyperparameters.take(space, state, address);
         let latents = self.latents.take(space, state, address);
-        Outcome::of_blocks(latents, hyperparameters)
+        Info::of_blocks(latents, hyperparameters)
     }
 
     fn set_steps(&mut self, steps: [f64; 2]) {
@@ -59,10 +55,11 @@ impl Rival for HmcGibbs {
         self.hyperparameters.step = steps[1];
     }
 
-    fn learn(&mut self, scales: &Scales) {
-        if let Some(metric) = HyperMetric::dense(&scales.centre, scales.covariance.clone()) {
-            self.hyperparameters.metric = metric;
-        }
+    fn learn(&mut self, scales: &Scales) -> bool {
+        let metric = HyperMetric::dense(&scales.centre, scales.covariance.clone());
+        let learnt = metric.is_some();
+        metric.into_iter().for_each(|metric| self.hyperparameters.metric = metric);
+        learnt
     }
 }
 
@@ -97,16 +94,11 @@ impl LatentTurn {
         Ok(())
     }
 
-    pub(super) fn take(
-        &mut self,
-        space: &mut Space,
-        state: &mut State,
-        address: Address,
-    ) -> Outcome {
+    pub(super) fn take(&mut self, space: &mut Space, state: &mut State, address: Address) -> Info {
         let mut r = address.normals(Purpose::Momentum, state.z.len());
         let w = space.target().working(&state.phi).0.to_vec();
         if !self.mass.set(&w) {
-            return Outcome::of_error(f64::INFINITY, state.potential, 0);
+            return Info::of_error(f64::INFINITY, state.potential, 0);
         }
         self.mass.draw(&mut r);
         let uniform = address.stream(Purpose::Jitter).uniform(LATENTS);
@@ -146,12 +138,7 @@ impl HyperTurn {
         Self { step: 0.1, metric, trajectory, proposal: state.clone() }
     }
 
-    pub(super) fn take(
-        &mut self,
-        space: &mut Space,
-        state: &mut State,
-        address: Address,
-    ) -> Outcome {
+    pub(super) fn take(&mut self, space: &mut Space, state: &mut State, address: Address) -> Info {
         let mut p = address.normals(Purpose::Hyper, state.phi.len());
         let uniform = address.stream(Purpose::Jitter).uniform(HYPERPARAMETERS);
         let step = super::shortened(self.step, self.trajectory.jitter, uniform);
@@ -180,11 +167,11 @@ fn settle(
     state: &mut State,
     address: Address,
     block: u32,
-) -> Outcome {
-    let mut outcome = Outcome::of_error(error, energy, made);
-    outcome.accepted = address.stream(Purpose::Accept).uniform(block) < outcome.acceptance[0];
-    if outcome.accepted {
+) -> Info {
+    let mut info = Info::of_error(error, energy, made);
+    info.accepted = address.stream(Purpose::Accept).uniform(block) < info.acceptance;
+    if info.accepted {
         state.take(proposal);
     }
-    outcome
+    info
 }

@@ -1,6 +1,7 @@
 //! Moves latents and hyperparameters together by leapfrog with a constant diagonal mass: standard HMC.
 
-use super::{Address, Outcome, Rival, Scales, Space, State, Trajectory};
+use super::{Address, Rival, Scales, Space, State, Trajectory};
+use crate::draws::Info;
 use crate::numeric::squared_norm;
 use crate::random::Purpose;
 
@@ -20,12 +21,13 @@ impl Diagonal {
         Self { latents: vec![1.0; n], hyperparameters: vec![1.0; m], learns }
     }
 
-    pub(super) fn learn(&mut self, scales: &Scales) {
+    pub(super) fn learn(&mut self, scales: &Scales) -> bool {
         if self.learns {
             let root = |v: &f64| v.sqrt();
             self.latents = scales.latents.iter().map(root).collect();
             self.hyperparameters = scales.covariance.diagonal().iter().map(root).collect();
         }
+        self.learns
     }
 
     pub(super) fn draw(&self, address: Address) -> Momentum {
@@ -86,7 +88,7 @@ impl Hmc {
 }
 
 impl Rival for Hmc {
-    fn transition(&mut self, space: &mut Space, state: &mut State, address: Address) -> Outcome {
+    fn transition(&mut self, space: &mut Space, state: &mut State, address: Address) -> Info {
         let uniform = address.stream(Purpose::Jitter).uniform(0);
         let (count, step) = self.trajectory.plan(self.step, uniform);
         let mut p = self.mass.draw(address);
@@ -98,19 +100,19 @@ impl Rival for Hmc {
             made += 1;
         }
         let error = self.proposal.potential + p.kinetic() - energy;
-        let mut outcome = Outcome::of_error(error, energy, made);
-        outcome.accepted = address.stream(Purpose::Accept).uniform(0) < outcome.acceptance[0];
-        if outcome.accepted {
+        let mut info = Info::of_error(error, energy, made);
+        info.accepted = address.stream(Purpose::Accept).uniform(0) < info.acceptance;
+        if info.accepted {
             state.take(&self.proposal);
         }
-        outcome
+        info
     }
 
     fn set_steps(&mut self, steps: [f64; 2]) {
         self.step = steps[0];
     }
 
-    fn learn(&mut self, scales: &Scales) {
-        self.mass.learn(scales);
+    fn learn(&mut self, scales: &Scales) -> bool {
+        self.mass.learn(scales)
     }
 }

@@ -26,49 +26,12 @@ pub use rmhmc::RmhmcGibbs;
 pub use softabs::{JointSurface, SoftAbs};
 pub use space::{Address, Space, State};
 
+use crate::draws::Info;
 use nalgebra::DMatrix;
-
-/// An energy error beyond this is a divergence: the integrator, not the posterior, decided.
-pub const DIVERGENT: f64 = 1000.0;
-
-/// What a reader may want to know of a transition.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Outcome {
-    /// Whether anything moved.
-    pub accepted: bool,
-    /// Acceptance probability of each block; both the same if there is only one.
-    pub acceptance: [f64; 2],
-    /// H at the start.
-    pub energy: f64,
-    /// Integrator steps made, of all blocks.
-    pub steps: u32,
-    /// Whether the trajectory diverged, could not be solved for or did not return to its start.
-    pub divergent: bool,
-}
-
-impl Outcome {
-    /// Of one trajectory with this energy error.
-    pub(crate) fn of_error(error: f64, energy: f64, steps: u32) -> Self {
-        let error = if error.is_nan() { f64::INFINITY } else { error };
-        let acceptance = (-error).exp().min(1.0);
-        let divergent = error > DIVERGENT;
-        Self { accepted: false, acceptance: [acceptance; 2], energy, steps, divergent }
-    }
-
-    /// Of two blocks one after the other.
-    pub(crate) fn of_blocks(latents: Self, hyperparameters: Self) -> Self {
-        Self {
-            accepted: latents.accepted || hyperparameters.accepted,
-            acceptance: [latents.acceptance[0], hyperparameters.acceptance[0]],
-            energy: latents.energy,
-            steps: latents.steps + hyperparameters.steps,
-            divergent: latents.divergent || hyperparameters.divergent,
-        }
-    }
-}
+use serde::{Deserialize, Serialize};
 
 /// What a window of warm-up draws says about the posterior's scales.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scales {
     /// Variance of each latent in its coordinates.
     pub latents: Vec<f64>,
@@ -81,24 +44,21 @@ pub struct Scales {
 /// A Markov transition that leaves the posterior as it is.
 pub trait Rival: Send {
     /// Moves the state.
-    fn transition(&mut self, space: &mut Space, state: &mut State, address: Address) -> Outcome;
+    fn transition(&mut self, space: &mut Space, state: &mut State, address: Address) -> Info;
 
     /// Moves the state as the same chain does when time runs backwards: the adjoint of [`Self::transition`], which is the transition
     /// itself unless it is made of blocks in turn.
-    fn transition_back(
-        &mut self,
-        space: &mut Space,
-        state: &mut State,
-        address: Address,
-    ) -> Outcome {
+    fn transition_back(&mut self, space: &mut Space, state: &mut State, address: Address) -> Info {
         self.transition(space, state, address)
     }
 
     /// Sets the step sizes of latents and hyperparameters; a rival with one step size takes the first.
     fn set_steps(&mut self, steps: [f64; 2]);
 
-    /// Learns the scales of a window of warm-up.
-    fn learn(&mut self, _scales: &Scales) {}
+    /// Learns the scales of a window of warm-up, in place of those it had; false if it keeps those, or has none.
+    fn learn(&mut self, _scales: &Scales) -> bool {
+        false
+    }
 }
 
 /// How long trajectories are.

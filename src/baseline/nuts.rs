@@ -6,7 +6,8 @@
 //! standardised, so the metric does not show.
 
 use super::hmc::{Diagonal, Momentum};
-use super::{Address, DIVERGENT, Outcome, Rival, Scales, Space, State};
+use super::{Address, Rival, Scales, Space, State};
+use crate::draws::{DIVERGENT, Info};
 use crate::numeric::dot;
 use crate::random::{Purpose, StreamRng};
 use rand::RngExt;
@@ -59,7 +60,7 @@ impl Nuts {
 }
 
 impl Rival for Nuts {
-    fn transition(&mut self, space: &mut Space, state: &mut State, address: Address) -> Outcome {
+    fn transition(&mut self, space: &mut Space, state: &mut State, address: Address) -> Info {
         let p = self.mass.draw(address);
         let energy = state.potential + p.kinetic();
         let mut growth = Growth {
@@ -73,9 +74,11 @@ impl Rival for Nuts {
             divergent: false,
         };
         let moved = growth.run(state, p, self.deepest);
-        Outcome {
+        let acceptance = growth.acceptance / f64::from(growth.steps.max(1));
+        Info {
             accepted: moved,
-            acceptance: [growth.acceptance / f64::from(growth.steps.max(1)); 2],
+            acceptance,
+            block_acceptance: [acceptance; 2],
             energy,
             steps: growth.steps,
             divergent: growth.divergent,
@@ -86,8 +89,8 @@ impl Rival for Nuts {
         self.step = steps[0];
     }
 
-    fn learn(&mut self, scales: &Scales) {
-        self.mass.learn(scales);
+    fn learn(&mut self, scales: &Scales) -> bool {
+        self.mass.learn(scales)
     }
 }
 

@@ -6,7 +6,8 @@
 
 use super::fisher::{GroupSurface, HyperSurface, constant_information, expected_information};
 use super::gibbs::{HyperTurn, LatentTurn};
-use super::{Address, Outcome, Rival, Space, State, Trajectory};
+use super::{Address, Rival, Space, State, Trajectory};
+use crate::draws::Info;
 use crate::error::{Error, Result};
 use crate::hamiltonian::MassKind;
 use crate::integrate::{Flight, Generalized, HyperMetric, MetricKind};
@@ -77,7 +78,7 @@ impl RmhmcGibbs {
         Ok(Self { latents, hyperparameters, trajectory, steps: [0.1; 2] })
     }
 
-    fn move_latents(&mut self, space: &mut Space, state: &mut State, address: Address) -> Outcome {
+    fn move_latents(&mut self, space: &mut Space, state: &mut State, address: Address) -> Info {
         let step = self.steps[0];
         match &mut self.latents {
             Latents::Plain { turn, kappa } => {
@@ -102,7 +103,7 @@ impl RmhmcGibbs {
         space: &mut Space,
         state: &mut State,
         address: Address,
-    ) -> Outcome {
+    ) -> Info {
         let uniform = address.stream(Purpose::Jitter).uniform(1);
         let constant = match &mut self.hyperparameters {
             Hyperparameters::Plain(turn) => {
@@ -118,13 +119,12 @@ impl RmhmcGibbs {
         let surface = HyperSurface::new(space, &mut proposal, constant);
         let mut point = Generalized::new(surface, MetricKind::Plain);
         let uniform = address.stream(Purpose::Accept).uniform(1);
-        let outcome =
-            ride(&mut point, &start, &normals, (self.trajectory.hyper_steps, step), uniform);
+        let info = ride(&mut point, &start, &normals, (self.trajectory.hyper_steps, step), uniform);
         drop(point);
-        if outcome.accepted {
+        if info.accepted {
             state.take(&proposal);
         }
-        outcome
+        info
     }
 }
 
@@ -132,21 +132,16 @@ impl RmhmcGibbs {
 const GROUP_STEPS: u32 = 6;
 
 impl Rival for RmhmcGibbs {
-    fn transition(&mut self, space: &mut Space, state: &mut State, address: Address) -> Outcome {
+    fn transition(&mut self, space: &mut Space, state: &mut State, address: Address) -> Info {
         let latents = self.move_latents(space, state, address);
         let hyperparameters = self.move_hyperparameters(space, state, address);
-        Outcome::of_blocks(latents, hyperparameters)
+        Info::of_blocks(latents, hyperparameters)
     }
 
-    fn transition_back(
-        &mut self,
-        space: &mut Space,
-        state: &mut State,
-        address: Address,
-    ) -> Outcome {
+    fn transition_back(&mut self, space: &mut Space, state: &mut State, address: Address) -> Info {
         let hyperparameters = self.move_hyperparameters(space, state, address);
         let latents = self.move_latents(space, state, address);
-        Outcome::of_blocks(latents, hyperparameters)
+        Info::of_blocks(latents, hyperparameters)
     }
 
     fn set_steps(&mut self, steps: [f64; 2]) {
@@ -178,9 +173,9 @@ pub(super) fn ride<S: crate::integrate::Surface>(
     normals: &[f64],
     (count, step): (u32, f64),
     uniform: f64,
-) -> Outcome {
+) -> Info {
     if !point.place(start) {
-        return Outcome::of_error(f64::INFINITY, f64::INFINITY, 0);
+        return Info::of_error(f64::INFINITY, f64::INFINITY, 0);
     }
     point.draw(normals);
     let energy = point.energy();
@@ -188,9 +183,9 @@ pub(super) fn ride<S: crate::integrate::Surface>(
         Flight::Landed => point.energy() - energy,
         Flight::Lost | Flight::Irreversible => f64::INFINITY,
     };
-    let mut outcome = Outcome::of_error(error, energy, count);
-    outcome.accepted = uniform < outcome.acceptance[0];
-    outcome
+    let mut info = Info::of_error(error, energy, count);
+    info.accepted = uniform < info.acceptance;
+    info
 }
 
 /// Every group's turn, each with a Metropolis decision of its own.
@@ -200,32 +195,33 @@ fn move_groups(
     state: &mut State,
     address: Address,
     steps: (u32, f64),
-) -> Outcome {
+) -> Info {
     let w = space.target().working(&state.phi).0.to_vec();
     let tau = 1.0 / space.model().structure().mean_variance(&w);
+    let of_likelihood = space.model().own(&state.phi);
     space.evaluate(state);
     let predictor = space.target().predictor().to_vec();
     let size = state.z.len() / parts.len();
     let normals = address.normals(Purpose::Momentum, state.z.len());
     let decide = address.stream(Purpose::Accept);
-    let mut all = Outcome { energy: state.potential, ..Outcome::default() };
+    let mut all = Info { energy: state.potential, ..Info::default() };
     for (g, part) in parts.iter().enumerate() {
         let own = g * size..(g + 1) * size;
         let start = state.z[own.clone()].to_vec();
         let base: Vec<f64> =
             predictor[own.clone()].iter().zip(&start).map(|(eta, z)| eta - z).collect();
-        let mut point =
-            Generalized::new(GroupSurface::new(part.as_ref(), &base, tau), MetricKind::Plain);
+        let surface = GroupSurface::new(part.as_ref(), &base, &of_likelihood, tau);
+        let mut point = Generalized::new(surface, MetricKind::Plain);
         let uniform = decide.uniform(2 + g as u32);
-        let outcome = ride(&mut point, &start, &normals[own.clone()], steps, uniform);
-        if outcome.accepted {
+        let info = ride(&mut point, &start, &normals[own.clone()], steps, uniform);
+        if info.accepted {
             state.z[own].copy_from_slice(point.position());
         }
         space.count(f64::from(point.surface.evaluations()) / parts.len() as f64);
-        all.accepted |= outcome.accepted;
-        all.acceptance[0] += outcome.acceptance[0] / parts.len() as f64;
-        all.divergent |= outcome.divergent;
-        all.steps = all.steps.max(outcome.steps);
+        all.accepted |= info.accepted;
+        all.acceptance += info.acceptance / parts.len() as f64;
+        all.divergent |= info.divergent;
+        all.steps = all.steps.max(info.steps);
     }
     space.evaluate(state);
     all

@@ -8,7 +8,8 @@
 //! Its derivatives are as simple, and all a metric needs is their products tr(W ∂ₖA) with a given W.
 
 use super::rmhmc::ride;
-use super::{Address, Outcome, Rival, Space, State, Trajectory};
+use super::{Address, Rival, Space, State, Trajectory};
+use crate::draws::Info;
 use crate::error::{Error, Result};
 use crate::integrate::{Generalized, MetricKind, Surface};
 use crate::likelihood::Curvature;
@@ -57,7 +58,8 @@ fn check(model: &Model) -> Result<()> {
     }
     let size = groups.size();
     let weights = vec![DMatrix::zeros(size, size); n / size];
-    let known = model.likelihood().curvature_gradient(&vec![0.0; n], &weights, &mut vec![0.0; n]);
+    let known =
+        model.likelihood().curvature_gradient(&vec![0.0; n], &[], &weights, &mut vec![0.0; n]);
     let all: Vec<&Hyperparameter> = model.hyperparameters().iter().collect();
     if !known || !model.mean().is_empty() || all.len() != 1 {
         return Err(Error::input(
@@ -93,7 +95,7 @@ fn prior_bend(one: &Hyperparameter, phi: f64) -> Option<(f64, f64)> {
 }
 
 impl Rival for SoftAbs {
-    fn transition(&mut self, space: &mut Space, state: &mut State, address: Address) -> Outcome {
+    fn transition(&mut self, space: &mut Space, state: &mut State, address: Address) -> Info {
         let uniform = address.stream(Purpose::Jitter).uniform(0);
         let step = super::shortened(self.step, self.trajectory.jitter, uniform);
         let count = self.trajectory.steps.unwrap_or(STEPS);
@@ -107,12 +109,12 @@ impl Rival for SoftAbs {
             MetricKind::SoftAbs { alpha: ALPHA },
         );
         let uniform = address.stream(Purpose::Accept).uniform(0);
-        let outcome = ride(&mut point, &start, &normals, (count, step), uniform);
+        let info = ride(&mut point, &start, &normals, (count, step), uniform);
         drop(point);
-        if outcome.accepted {
+        if info.accepted {
             state.take(&proposal);
         }
-        outcome
+        info
     }
 
     fn set_steps(&mut self, steps: [f64; 2]) {
@@ -175,7 +177,7 @@ impl Surface for JointSurface<'_> {
         let (tau, x, gamma) = self.split(q);
         let n = x.len();
         let mut a = DMatrix::zeros(n + 1, n + 1);
-        match self.space.model().likelihood().curvature(&self.predictor(x)) {
+        match self.space.model().likelihood().curvature(&self.predictor(x), &[]) {
             Curvature::Sites(sites) => (0..n).for_each(|i| a[(i, i)] = sites[i]),
             Curvature::Blocks(blocks) => {
                 for (g, block) in blocks.iter().enumerate() {
@@ -201,7 +203,7 @@ impl Surface for JointSurface<'_> {
             .collect();
         let likelihood = self.space.model().likelihood();
         out.fill(0.0);
-        likelihood.curvature_gradient(&self.predictor(x), &blocks, &mut out[..n]);
+        likelihood.curvature_gradient(&self.predictor(x), &[], &blocks, &mut out[..n]);
         let mut through = 0.0;
         for (i, x) in x.iter().enumerate() {
             out[i] += tau * (weight[(n, n)] * x - 2.0 * s * weight[(i, n)]);

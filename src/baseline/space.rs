@@ -114,6 +114,22 @@ impl Space {
         Ok(())
     }
 
+    /// Coordinates and what was counted so far: all that a space holds besides its model.
+    pub(crate) fn kept(&self) -> (Coordinates, u64, f64) {
+        (self.target.coordinates().clone(), self.target.evaluations(), self.extra)
+    }
+
+    /// Goes on in the coordinates and with the counts of another space of this model.
+    pub(crate) fn restore(
+        &mut self,
+        coordinates: &Coordinates,
+        evaluations: u64,
+        extra: f64,
+    ) -> Result<()> {
+        self.extra = extra;
+        self.target.restore(coordinates, None, evaluations)
+    }
+
     /// Counts work done past the target, in gradients.
     pub(crate) fn count(&mut self, gradients: f64) {
         self.extra += gradients;

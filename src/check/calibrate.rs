@@ -91,13 +91,21 @@ fn measure(model: &Model, data: bool, values: &[f64], field: &[f64], eta: &[f64]
     let mean = field.iter().sum::<f64>() / n;
     let mut all = values.to_vec();
     if data {
-        all.push(-model.likelihood().evaluate(eta, &mut vec![0.0; eta.len()]));
+        let own = own(model, values);
+        let by = (&mut vec![0.0; eta.len()], &mut vec![0.0; own.len()]);
+        all.push(-model.likelihood().evaluate(eta, &own, by.0, by.1));
     }
     all.push(mean);
     all.push(field.iter().copied().fold(f64::NEG_INFINITY, f64::max));
     all.push(field.iter().map(|x| (x - mean).powi(2)).sum());
     all.push(field[watched_site(model)]);
     all
+}
+
+/// Working values of the likelihood's own hyperparameters from all reported values.
+fn own(model: &Model, values: &[f64]) -> Vec<f64> {
+    let working = |k: usize| model.hyperparameters()[k].report().inverse(values[k]);
+    model.likelihood_parameters().map(working).collect()
 }
 
 /// The quantities of every draw of a chain, quantity by quantity.
@@ -314,8 +322,8 @@ mod tests {
             let empty = vec![if kind.name() == "lgcp" { 0.0 } else { -1.0 }; draw.y.len()];
             let model = world.fitted_model(&empty).unwrap();
             world.put(&empty).unwrap();
-            let own = -model.likelihood().evaluate(&draw.eta, &mut vec![0.0; draw.eta.len()]);
-            assert_eq!(own, world.log_likelihood(&draw.eta), "{}", kind.name());
+            let own = -model.misfit(&draw.eta, &draw.phi, &mut vec![0.0; draw.eta.len()]);
+            assert_eq!(own, world.log_likelihood(&draw.eta, &draw.phi), "{}", kind.name());
             assert!(model.start().iter().all(|phi| phi.is_finite()), "{:?}", model.start());
             let settings = Settings { chains: 1, warmup: 60, draws: 10, ..Settings::default() };
             assert_eq!(run(&Arc::new(model), &settings, &()).unwrap().chains[0].energy.len(), 10);

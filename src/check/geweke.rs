@@ -99,7 +99,11 @@ impl Geweke {
             for t in 0..self.length {
                 moved += u32::from(walker.advance(t, false)?);
                 walker.predictor(&mut eta);
-                let y = world.simulate_tamed(&eta, &mut stream(t, Purpose::Data).rng())?;
+                let y = world.simulate_tamed(
+                    &eta,
+                    walker.phi(),
+                    &mut stream(t, Purpose::Data).rng(),
+                )?;
                 world.put(&y)?;
                 walker.look_again();
                 path.push(statistics(walker.phi(), &eta, &y));

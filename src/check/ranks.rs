@@ -59,7 +59,7 @@ fn watched(world: &World, phi: &[f64], eta: &[f64], data: bool) -> Vec<f64> {
     all.push(mean);
     all.push(eta.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / n);
     if data {
-        all.push(world.log_likelihood(eta));
+        all.push(world.log_likelihood(eta, phi));
     }
     all
 }

@@ -7,17 +7,20 @@
 //! | lgcp | sigma=lognormal(-0.4,0.4) | has a tail of fields with e¹⁵ points in a cell |
 //! | | range=lognormal(-1.5,0.4) | reaches ranges that no window shows |
 //! | | mu=normal(log cells,0.4) | is centred on the data |
+//! | negative-binomial | the same | |
 //! | sv | beta=lognormal(-0.2,0.4) | is improper |
 //! | logistic | gamma=normal(0.2,0.7) | has a mean variance of 100 |
 
 use super::world::{Source, World};
 use crate::data::{Counts, GroupedTable, Returns, Table};
 use crate::error::{Error, Result};
-use crate::likelihood::{BernoulliLogit, Likelihood, Nothing, PoissonLog, StochasticVolatility};
+use crate::likelihood::{
+    BernoulliLogit, CountLikelihood, Likelihood, Nothing, StochasticVolatility,
+};
 use crate::model::{LgcpOptions, Model, effort, funnel, lgcp, logistic, stochvol};
 use crate::random::{Purpose, Stream, StreamRng};
 use crate::structure::Sides;
-use rand_distr::{Distribution, Poisson, StandardNormal};
+use rand_distr::{Distribution, StandardNormal};
 use std::fmt::Write;
 use std::io::Cursor;
 use std::sync::Arc;
@@ -31,6 +34,8 @@ pub enum WorldKind {
         side: usize,
         /// Sides of the torus; a GPU needs powers of two.
         sides: Sides,
+        /// How counts scatter around their rate.
+        likelihood: CountLikelihood,
     },
     /// Stochastic volatility.
     Sv {
@@ -55,19 +60,24 @@ pub enum WorldKind {
 
 impl WorldKind {
     /// Every model, so small that thousands of worlds are simulated in a minute.
-    pub fn tiny() -> [Self; 4] {
+    pub fn tiny() -> [Self; 5] {
+        let lgcp = |likelihood| WorldKind::Lgcp { side: 4, sides: Sides::default(), likelihood };
         [
-            WorldKind::Lgcp { side: 4, sides: Sides::default() },
+            lgcp(CountLikelihood::Poisson),
             WorldKind::Sv { length: 8 },
             WorldKind::Logistic { groups: 2, features: 2, rows: 5 },
             WorldKind::Funnel { dim: 4 },
+            lgcp(CountLikelihood::NegativeBinomial),
         ]
     }
 
     /// The model's name.
     pub fn name(self) -> &'static str {
         match self {
-            WorldKind::Lgcp { .. } => "lgcp",
+            WorldKind::Lgcp { likelihood: CountLikelihood::Poisson, .. } => "lgcp",
+            WorldKind::Lgcp { likelihood: CountLikelihood::NegativeBinomial, .. } => {
+                "negative-binomial"
+            }
             WorldKind::Sv { .. } => "sv",
             WorldKind::Logistic { .. } => "logistic",
             WorldKind::Funnel { .. } => "funnel",
@@ -106,7 +116,10 @@ impl WorldKind {
         let more: &[&str] = match self {
             WorldKind::Sv { .. } => &["phi=beta(4,2)", "sigma=lognormal(-0.5,0.5)"],
             WorldKind::Funnel { .. } => &["v=normal(0.3,1)"],
-            _ => &[],
+            WorldKind::Lgcp { likelihood: CountLikelihood::NegativeBinomial, .. } => {
+                &["size=lognormal(0.7,0.5)"]
+            }
+            WorldKind::Lgcp { .. } | WorldKind::Logistic { .. } => &[],
         };
         more.iter().map(ToString::to_string).collect()
     }
@@ -115,7 +128,10 @@ impl WorldKind {
     pub fn world(self, priors: &[String]) -> Result<World> {
         let priors = [self.stated_priors(), priors.to_vec()].concat();
         let source: Box<dyn Source> = match self {
-            WorldKind::Lgcp { side, sides } => Box::new(Pattern::new(side, sides, priors)?),
+            WorldKind::Lgcp { side, sides, likelihood } => {
+                let options = LgcpOptions { priors, sides, likelihood, ..LgcpOptions::default() };
+                Box::new(Pattern::new(side, options)?)
+            }
             WorldKind::Sv { length } => Box::new(Series { length, priors }),
             WorldKind::Logistic { groups, features, rows } => {
                 Box::new(Labels::new(groups, features, rows, priors)?)
@@ -135,7 +151,7 @@ impl WorldKind {
             WorldKind::Funnel { dim } => dim,
         };
         let mut rng = Stream::new(1, 0, 0, Purpose::Data).rng();
-        source.simulate(&vec![0.0; sites], &mut rng)
+        source.simulate(&vec![0.0; sites], &[], &mut rng)
     }
 }
 
@@ -159,12 +175,11 @@ struct Pattern {
 }
 
 impl Pattern {
-    fn new(side: usize, sides: Sides, priors: Vec<String>) -> Result<Self> {
+    fn new(side: usize, options: LgcpOptions) -> Result<Self> {
         // Uneven and without symmetry, between 0.6 and 1.4.
         let uneven = |cell: usize| 0.6 + 0.8 * ((cell * 7919 + 13) % 97) as f64 / 96.0;
         let unseen = 5;
         let exposure = (0..side * side).map(|c| if c == unseen { f64::NAN } else { uneven(c) });
-        let options = LgcpOptions { priors, sides, ..LgcpOptions::default() };
         let mut all = Self { side, options, exposure: exposure.collect(), effort: Vec::new() };
         all.effort = effort(&all.counts(&vec![1.0; side * side])?);
         Ok(all)
@@ -185,16 +200,18 @@ impl Pattern {
 }
 
 impl Source for Pattern {
-    fn simulate(&self, eta: &[f64], rng: &mut StreamRng) -> Result<Vec<f64>> {
+    fn simulate(&self, eta: &[f64], own: &[f64], rng: &mut StreamRng) -> Result<Vec<f64>> {
+        let likelihood = self.options.likelihood;
+        let scales = likelihood.hyperparameters().into_iter().map(|one| one.report());
+        let own: Vec<f64> = scales.zip(own).map(|(scale, &own)| scale.value(own)).collect();
         let mut count = |(&effort, eta): (&f64, &f64)| {
             let rate = effort * eta.exp();
             // Nobody looked there, or the rate is too small to be a positive number.
             if effort == 0.0 || rate == 0.0 {
                 return Ok(0.0);
             }
-            let law = Poisson::new(rate).ok().filter(|_| rate < MOST_POINTS);
-            let law = law.ok_or_else(|| too_wide(format!("{rate:.1e} points expected in a cell")));
-            law.map(|law| law.sample(rng))
+            let drawn = likelihood.draw(rate, &own, rng).filter(|_| rate < MOST_POINTS);
+            drawn.ok_or_else(|| too_wide(format!("{rate:.1e} points expected in a cell")))
         };
         self.effort.iter().zip(eta).map(&mut count).collect()
     }
@@ -205,7 +222,7 @@ impl Source for Pattern {
     }
 
     fn likelihood(&self, y: &[f64]) -> Result<Arc<dyn Likelihood>> {
-        Ok(Arc::new(PoissonLog::new(y.to_vec(), self.effort.clone())?))
+        self.options.likelihood.of(y.to_vec(), self.effort.clone())
     }
 
     fn model(&self, y: &[f64]) -> Result<Model> {
@@ -231,7 +248,7 @@ struct Series {
 }
 
 impl Source for Series {
-    fn simulate(&self, eta: &[f64], rng: &mut StreamRng) -> Result<Vec<f64>> {
+    fn simulate(&self, eta: &[f64], _: &[f64], rng: &mut StreamRng) -> Result<Vec<f64>> {
         let mut normal = || -> f64 { StandardNormal.sample(rng) };
         let y = eta.iter().take(self.length).map(|eta| (0.5 * eta).exp() * normal());
         let y: Vec<f64> = y.collect();
@@ -279,7 +296,7 @@ impl Labels {
 }
 
 impl Source for Labels {
-    fn simulate(&self, eta: &[f64], rng: &mut StreamRng) -> Result<Vec<f64>> {
+    fn simulate(&self, eta: &[f64], _: &[f64], rng: &mut StreamRng) -> Result<Vec<f64>> {
         if let Some(beyond) = eta.iter().find(|eta| !eta.is_finite()) {
             return Err(too_wide(format!("a coefficient of {beyond}")));
         }
@@ -326,7 +343,7 @@ struct Void {
 }
 
 impl Source for Void {
-    fn simulate(&self, _: &[f64], _: &mut StreamRng) -> Result<Vec<f64>> {
+    fn simulate(&self, _: &[f64], _: &[f64], _: &mut StreamRng) -> Result<Vec<f64>> {
         Ok(Vec::new())
     }
 

@@ -10,7 +10,7 @@ use crate::integrate::{HyperMetric, Integrator, System};
 use crate::model::Model;
 use crate::numeric::axpy;
 use crate::random::{Purpose, Stream};
-use crate::sample::{Info, Kernel, Tuning};
+use crate::sample::{Info, Sshmc, Tuning};
 use nalgebra::DMatrix;
 use std::sync::Arc;
 
@@ -118,7 +118,7 @@ impl KernelPlan {
         if self.tilt {
             lean(world, &mut system)?;
         }
-        let kernel = Kernel::new(system, self.integrator, self.tuning, seed, vec![0]);
+        let kernel = Sshmc::new(system, self.integrator, self.tuning, seed, vec![0]);
         Ok(Box::new(KernelWalker::new(kernel)))
     }
 }
@@ -154,13 +154,13 @@ fn place(target: &mut Target, phi: &[f64], u: &[f64]) -> Result<Vec<f64>> {
 
 /// Walks by the sampler proper. Its transitions are reversible.
 pub struct KernelWalker {
-    kernel: Kernel,
+    kernel: Sshmc,
     /// The model's φ.
     phi: Vec<f64>,
 }
 
 impl KernelWalker {
-    fn new(kernel: Kernel) -> Self {
+    fn new(kernel: Sshmc) -> Self {
         let mut walker = Self { phi: kernel.system.phi.clone(), kernel };
         walker.read_phi();
         walker

@@ -58,7 +58,7 @@ pub fn kernel_plans(world: &World) -> Vec<(&'static str, KernelPlan)> {
     let prior = MassKind::Precision(Information::NONE);
     let data = MassKind::Precision(information(world, 40));
     let identity = MassKind::Identity;
-    let block = Coordinates::block_informed(world.model(), &LIKELY, SIZES);
+    let block = Coordinates::block_informed(world.model(), &LIKELY, Some(SIZES));
     // Steps long enough for some trajectories to be lost and tried again.
     let retrying = Tuning { step: 0.5, careful: 0.0, retry: true, ..TUNING };
     let block = block.map(|own| {

@@ -13,8 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Where data of a kind come from.
 pub trait Source: Send + Sync {
-    /// Draws data at a predictor, exactly; an error where the data would not be numbers.
-    fn simulate(&self, eta: &[f64], rng: &mut StreamRng) -> Result<Vec<f64>>;
+    /// Draws data at a predictor and at working values of the likelihood's own hyperparameters, exactly; an error where the data would
+    /// not be numbers.
+    fn simulate(&self, eta: &[f64], own: &[f64], rng: &mut StreamRng) -> Result<Vec<f64>>;
 
     /// How far from zero a predictor may be for its data to be numbers.
     fn furthest(&self) -> f64 {
@@ -73,7 +74,9 @@ impl World {
         let factor = structure.factor(&Information::NONE)?;
         let scratch = Mutex::new(Scratch { factor, basis: structure.basis() });
         let mut rng = Stream::new(0, 0, 0, Purpose::Data).rng();
-        let has_data = !source.simulate(&vec![0.0; structure.sites()], &mut rng)?.is_empty();
+        let own = model.own(&model.hyperparameters().start());
+        let flat = vec![0.0; structure.sites()];
+        let has_data = !source.simulate(&flat, &own, &mut rng)?.is_empty();
         Ok(Self { model, data, source, has_data, scratch })
     }
 
@@ -93,13 +96,19 @@ impl World {
     }
 
     /// Draws data at a predictor that a wrong sampler may have taken anywhere: from the nearest at which they are numbers.
-    pub fn simulate_tamed(&self, eta: &[f64], rng: &mut StreamRng) -> Result<Vec<f64>> {
+    pub fn simulate_tamed(
+        &self,
+        eta: &[f64],
+        phi: &[f64],
+        rng: &mut StreamRng,
+    ) -> Result<Vec<f64>> {
         let furthest = self.source.furthest();
         let tame = |eta: &f64| match eta.is_nan() {
             true => furthest,
             false => eta.clamp(-furthest, furthest),
         };
-        self.source.simulate(&eta.iter().map(tame).collect::<Vec<_>>(), rng)
+        let own: Vec<f64> = self.model.own(phi).iter().map(tame).collect();
+        self.source.simulate(&eta.iter().map(tame).collect::<Vec<_>>(), &own, rng)
     }
 
     /// Puts data under the model.
@@ -138,7 +147,7 @@ impl World {
             basis.write_field(&u, &mut field);
             let mut eta = field.clone();
             add_mean(&self.model, &self.model.coefficients(&phi), &field, &mut eta);
-            let y = self.source.simulate(&eta, rng)?;
+            let y = self.source.simulate(&eta, &self.model.own(&phi), rng)?;
             return Ok(Draw { phi, u, field, eta, y });
         }
         Err(Error::Numeric(format!(
@@ -154,9 +163,9 @@ impl World {
         w
     }
 
-    /// log p(y given η) of the data put last, up to a constant.
-    pub fn log_likelihood(&self, eta: &[f64]) -> f64 {
-        -self.model.likelihood().evaluate(eta, &mut vec![0.0; eta.len()])
+    /// log p(y given η) of the data put last at φ, up to a constant.
+    pub fn log_likelihood(&self, eta: &[f64], phi: &[f64]) -> f64 {
+        -self.model.misfit(eta, phi, &mut vec![0.0; eta.len()])
     }
 }
 
@@ -179,16 +188,26 @@ impl Likelihood for Changing {
         self.now().sites()
     }
 
-    fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
-        self.now().evaluate(eta, gradient)
+    fn parameters(&self) -> usize {
+        self.now().parameters()
     }
 
-    fn curvature(&self, eta: &[f64]) -> Curvature {
-        self.now().curvature(eta)
+    fn evaluate(&self, eta: &[f64], own: &[f64], by_eta: &mut [f64], by_own: &mut [f64]) -> f64 {
+        self.now().evaluate(eta, own, by_eta, by_own)
     }
 
-    fn curvature_gradient(&self, eta: &[f64], weights: &[DMatrix<f64>], out: &mut [f64]) -> bool {
-        self.now().curvature_gradient(eta, weights, out)
+    fn curvature(&self, eta: &[f64], own: &[f64]) -> Curvature {
+        self.now().curvature(eta, own)
+    }
+
+    fn curvature_gradient(
+        &self,
+        eta: &[f64],
+        own: &[f64],
+        weights: &[DMatrix<f64>],
+        out: &mut [f64],
+    ) -> bool {
+        self.now().curvature_gradient(eta, own, weights, out)
     }
 
     fn part(&self, group: usize) -> Option<Arc<dyn Likelihood>> {

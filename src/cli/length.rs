@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Draws of each chain before the first look.
 const FIRST: u32 = 500;
-/// Draws of each chain where nobody says when to end: of chains that are run apart, and of other methods.
+/// Draws of each chain where nobody says when to end: of chains that are run apart.
 const DRAWS: u32 = 1000;
 
 /// The options that say when to end.
@@ -16,7 +16,7 @@ pub(crate) const LENGTHS: [&str; 3] = ["--max-draws", "--max-time", "--check-fro
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub(crate) struct Length {
     /// Draws of each chain to keep, exactly [default: as many as it takes until every hyperparameter and the field have bulk and tail
-    /// effective sizes of 400 and R-hat of at most 1.01; 1000 with --chain-offset and for methods other than sshmc]
+    /// effective sizes of 400 and R-hat of at most 1.01; 1000 with --chain-offset]
     #[arg(
         long,
         value_name = "N",

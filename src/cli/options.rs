@@ -43,7 +43,7 @@ pub(crate) struct Common {
     /// Where to run: auto, cpu, gpu, or part of an adapter's name; `sshmc devices` lists what there is
     #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = "Sampling")]
     pub(crate) device: String,
-    /// How to sample; only sshmc keeps checkpoints and can be resumed
+    /// How to sample
     #[arg(long, value_enum, default_value_t = Method::Sshmc, help_heading = "Sampling")]
     pub(crate) method: Method,
     /// Coordinates of the latents
@@ -157,13 +157,6 @@ pub(crate) enum Method {
     RmhmcSoftabs,
     /// The No-U-Turn sampler
     Nuts,
-}
-
-impl Method {
-    /// Whether its runs keep checkpoints.
-    pub(crate) fn is_kept(self) -> bool {
-        matches!(self, Method::Sshmc)
-    }
 }
 
 impl From<Method> for sample::Method {
@@ -298,7 +291,7 @@ impl Common {
 
     /// Draws of each chain, or those before the first look, and when to end if they are not all.
     pub(crate) fn draws(&self) -> (u32, Option<Until>) {
-        self.length.settings(self.chain_offset.is_some() || !self.method.is_kept())
+        self.length.settings(self.chain_offset.is_some())
     }
 
     /// Number of the first chain.

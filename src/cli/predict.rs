@@ -85,8 +85,9 @@ impl Predict {
     }
 
     fn points(&self, run: &Run) -> Result<Vec<(String, String)>> {
-        let LgcpRun { counts, window, grid, .. } = run.lgcp()?;
-        let predictive = Predictive { counts: &counts, window: &window, seed: self.seed };
+        let LgcpRun { counts, window, grid, likelihood, .. } = run.lgcp()?;
+        let predictive =
+            Predictive { counts: &counts, likelihood, window: &window, seed: self.seed };
         let mut table = String::from("i,j,mean,sd,q05,q50,q95\n");
         for (cell, prediction) in
             predict_cells(run, self.draws.unwrap_or(1000), &predictive)?.iter().enumerate()
@@ -98,10 +99,10 @@ impl Predict {
         }
         let mut patterns = String::from("pattern,x,y\n");
         let mut total = 0.0;
-        for (k, (_, _, field)) in
+        for (k, (chain, place, field)) in
             run.fields()?.spread(self.patterns.unwrap_or(10)).into_iter().enumerate()
         {
-            let drawn = predictive.counts(k, field);
+            let drawn = predictive.counts(k, field, &run.own(likelihood, chain, place));
             total += drawn.iter().sum::<f64>();
             if total > MOST_POINTS {
                 let got = format!("{total:.3e} in the first {} of them", k + 1);

@@ -69,11 +69,9 @@ pub(crate) fn ended(directory: &Path) -> Result<Task> {
     }
     match Task::read(directory)? {
         Some(task) => Ok(task),
-        None if directory.join("run.json").exists() => refuse(
-            "a fit whose state was kept",
-            "one without",
-            "fit it anew; only --method sshmc keeps its state",
-        ),
+        None if directory.join("run.json").exists() => {
+            refuse("a fit whose state was kept", "one without", "fit it anew")
+        }
         None if directory.exists() => refuse("a fit that was kept", "something else", NAME),
         None => refuse("a fit that was kept", "nothing there", NAME),
     }

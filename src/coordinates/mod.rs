@@ -55,9 +55,14 @@ pub enum Coordinates {
 
 impl Coordinates {
     /// Coordinates that follow the hyperparameters of a field on a grid, learnt from a model and from values w = (log σ, log ℓ) that
-    /// are likely a posteriori, as by a pilot run. None if the model is not one of such a field, seen site by site.
-    pub fn block_informed(model: &Model, likely: &[[f64; 2]], sizes: BlockSizes) -> Option<Self> {
-        Some(Coordinates::Block(Arc::new(learn(model, likely, None, Some(sizes))?.block)))
+    /// are likely a posteriori, as by a pilot run; without sizes these are chosen by cost, as a run does. None if the model is not one
+    /// of such a field, seen site by site.
+    pub fn block_informed(
+        model: &Model,
+        likely: &[[f64; 2]],
+        sizes: Option<BlockSizes>,
+    ) -> Option<Self> {
+        Some(Coordinates::Block(Arc::new(learn(model, likely, None, sizes)?.block)))
     }
 
     /// The block that hyperparameters are sampled with, if there is one.

@@ -6,8 +6,11 @@ use std::path::Path;
 
 use super::cells::read_cells;
 use super::grid::Grid;
+use super::pattern::{Pattern, Resolution};
+use super::points::Points;
 use super::raster::Raster;
 use super::table::{Column, Row, Table};
+use super::window::Window;
 use crate::error::{Error, Result};
 use crate::random::{Purpose, Stream};
 use rand::RngExt;
@@ -52,6 +55,22 @@ impl Counts {
         let (grid, cells) = read_cells(&mut table, UNCOUNTED, |row| read_count(row, &y))?;
         let counts = cells.iter().map(|cell| cell.value).collect();
         Self::informative(&table.source().display().to_string(), grid, counts)
+    }
+
+    /// Takes row-major counts of any number type, with NaN in cells that were not observed. The longest side of the grid has
+    /// length 1; [`Counts::on_grid`] puts it elsewhere.
+    pub fn new<T: Copy + Into<f64>>(rows: usize, columns: usize, counts: &[T]) -> Result<Self> {
+        Self::from_vec(rows, columns, counts.iter().map(|&y| y.into()).collect())
+    }
+
+    /// Counts points in the cells of a grid over a window; those outside it are left out.
+    pub fn from_points(
+        points: &[(f64, f64)],
+        window: &Window,
+        resolution: Resolution,
+    ) -> Result<Self> {
+        let points = Points::new("points", points.to_vec(), None)?;
+        Ok(Pattern::new(&points, window.clone(), resolution)?.counts)
     }
 
     /// Takes row-major counts, with NaN in cells that were not observed. The longest side of the grid has length 1.
@@ -195,6 +214,32 @@ impl Counts {
             }
         }
         Ok((self, lost))
+    }
+
+    /// Multiplies the exposure of each cell, row-major, which is 1 to begin with, or the share of the cell inside the window. Where
+    /// it is 0 nothing was observed.
+    pub fn with_exposure(mut self, exposure: &[f64]) -> Result<Self> {
+        if exposure.len() != self.grid.cells() {
+            let expected = format!("{} values for {} cells", self.grid.cells(), self.grid.sides());
+            let remedy = "give one value per cell, row by row";
+            return Err(Error::input("exposure", expected, exposure.len().to_string(), remedy));
+        }
+        let possible = |cell: usize, e: f64| match self.counts[cell] > 0.0 {
+            true => e > 0.0 && e.is_finite(),
+            false => e >= 0.0 && e.is_finite(),
+        };
+        if let Some(cell) = (0..exposure.len()).find(|&cell| !possible(cell, exposure[cell])) {
+            let (i, j) = self.grid.position(cell);
+            let got = format!("{} beside a count of {}", exposure[cell], self.counts[cell]);
+            let remedy = "exposure is an effort or a population: 0 only where nobody looked";
+            let place = format!("exposure, cell ({i}, {j})");
+            return Err(Error::input(place, "a number of at least 0", got, remedy));
+        }
+        let unseen: Vec<usize> =
+            (0..exposure.len()).filter(|&cell| exposure[cell] == 0.0).collect();
+        self.hide(&unseen)?;
+        self.exposure.iter_mut().zip(exposure).for_each(|(own, e)| *own *= e);
+        Ok(self)
     }
 
     /// Multiplies the exposure of all observed cells, which is 1 to begin with.

@@ -99,6 +99,7 @@ fn check_name(name: &str) -> Result<()> {
         "sigma2",
         "range",
         "mu",
+        "size",
         "chain",
         "draw",
         "energy",

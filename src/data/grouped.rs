@@ -74,6 +74,13 @@ impl GroupedTable {
         rows.arrange(&place, names, features)
     }
 
+    /// Takes one group name and one label per row, and the features row by row, with their names.
+    pub fn new(groups: &[&str], features: &[&str], x: &[f64], label: &[bool]) -> Result<Self> {
+        let names = |all: &[&str]| all.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let label = label.iter().map(|&yes| if yes { 1.0 } else { -1.0 }).collect();
+        Self::from_rows(&names(groups), names(features), x.to_vec(), label)
+    }
+
     /// Takes one group name and one label (-1 or 1) per row, and the features row by row.
     pub fn from_rows(
         groups: &[String],

@@ -18,6 +18,7 @@ mod grid;
 mod grouped;
 mod line_feeds;
 pub(crate) mod names;
+#[cfg(feature = "archive")]
 mod output;
 mod pattern;
 mod points;
@@ -33,11 +34,15 @@ pub use crs::{Crs, SharedCrs};
 pub use german::read_german;
 pub use grid::Grid;
 pub use grouped::{GroupedColumns, GroupedTable};
+#[cfg(feature = "archive")]
 pub(crate) use output::{LOCK, take_lock};
+#[cfg(feature = "archive")]
 pub use output::{OutputDir, add_file};
 pub use pattern::{Pattern, Resolution, default_window};
 pub use points::Points;
-pub use raster::{Bounds, Raster, write_geotiff};
+#[cfg(feature = "archive")]
+pub use raster::write_geotiff;
+pub use raster::{Bounds, Raster};
 pub use returns::Returns;
 pub use series::{Series, SeriesColumns};
 pub use table::{Column, Row, Table};

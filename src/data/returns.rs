@@ -29,6 +29,11 @@ impl Returns {
         Self::informative(&table.source().display().to_string(), y)
     }
 
+    /// Takes returns as they are.
+    pub fn new(y: &[f64]) -> Result<Self> {
+        Self::from_vec(y.to_vec())
+    }
+
     /// Takes the returns as they are.
     pub fn from_vec(y: Vec<f64>) -> Result<Self> {
         if let Some(index) = y.iter().position(|value| !value.is_finite()) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use geo::coordinate_position::{CoordPos, CoordinatePosition};
-use geo::{Area, BoundingRect, Coord, MultiPolygon, Polygon, Rect, Validation};
+use geo::{Area, BoundingRect, Coord, LineString, MultiPolygon, Polygon, Rect, Validation};
 
 use super::clip::inside_shares;
 use super::crs::Crs;
@@ -66,6 +66,13 @@ impl Window {
             return Err(Error::input(place, "a region with an area", format!("{area}"), remedy));
         }
         Ok(Window { polygons, crs })
+    }
+
+    /// A polygon by the corners of its outline, in either direction, and by those of its holes.
+    pub fn polygon(outline: &[(f64, f64)], holes: &[&[(f64, f64)]]) -> Result<Self> {
+        let ring = |corners: &[(f64, f64)]| LineString::from(corners.to_vec());
+        let holes = holes.iter().map(|hole| ring(hole)).collect();
+        Self::new("window", vec![Polygon::new(ring(outline), holes)], None)
     }
 
     /// The rectangle between two corners.
@@ -157,5 +164,12 @@ mod tests {
         let path = directory.path().join("w.geojson");
         std::fs::write(&path, window.to_geojson().to_string()).unwrap();
         assert_eq!(Window::read(&path).unwrap(), window);
+        let outline = [(0.0, 0.0), (4.0, 0.0), (4.0, 4.0), (0.0, 4.0)];
+        let hole = [(1.0, 1.0), (2.0, 1.0), (2.0, 3.0), (1.0, 3.0)];
+        let window = Window::polygon(&outline, &[&hole]).unwrap();
+        assert!(window.contains((0.5, 0.5)) && !window.contains((1.5, 2.0)));
+        assert_eq!(window.area(), 14.0);
+        assert!(Window::polygon(&outline[..2], &[]).is_err());
+        assert!(Window::polygon(&[(f64::NAN, 0.0), (1.0, 0.0), (1.0, 1.0)], &[]).is_err());
     }
 }

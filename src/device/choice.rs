@@ -94,6 +94,7 @@ impl Device {
     }
 
     /// A GPU that the caller has opened. Errors that the caller's own commands cause stay the caller's.
+    #[cfg(feature = "gpu")]
     pub fn from_wgpu(device: wgpu::Device, queue: wgpu::Queue) -> Result<Self> {
         Ok(Self::of(Gpu::new(device, queue, false)?))
     }

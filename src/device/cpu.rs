@@ -1,6 +1,6 @@
 //! Runs latents on the host in f64: complete on its own, and the reference for other devices.
 
-use super::{Flow, Lane, LatentState, Latents};
+use super::{Flow, Keep, Lane, LatentState, Learn, Move, Record};
 use crate::coordinates::Coordinates;
 use crate::draws::FieldDraws;
 use crate::error::{Error, Result};
@@ -213,7 +213,7 @@ fn kick_rest(z: &[f64], r: &mut [f64], by_z: &[f64], step: f64) {
     );
 }
 
-impl Latents for CpuLatents {
+impl Move for CpuLatents {
     fn chains(&self) -> usize {
         self.chains.len()
     }
@@ -355,7 +355,9 @@ impl Latents for CpuLatents {
     fn gradients(&self, chain: usize) -> u64 {
         self.chains[chain].target.evaluations()
     }
+}
 
+impl Learn for CpuLatents {
     fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &mut [f64]) -> Result<()> {
         let chain = &mut self.chains[chain];
         let mut by_phi = vec![0.0; self.hyperparameters];
@@ -385,10 +387,6 @@ impl Latents for CpuLatents {
         chain.target.lean(centre, scale, draws, phi, &mut chain.z)
     }
 
-    fn field(&mut self, chain: usize, out: &mut [f64]) {
-        out.copy_from_slice(&self.chains[chain].field);
-    }
-
     fn latents_and_score(&mut self, chain: usize, x: &mut [f64], g: &mut [f64]) {
         let chain = &mut self.chains[chain];
         chain.target.latents_and_score(&chain.z, &chain.by_z, x, g);
@@ -397,7 +395,21 @@ impl Latents for CpuLatents {
     fn predictor(&mut self, chain: usize, out: &mut [f64]) {
         out.copy_from_slice(&self.chains[chain].predictor);
     }
+}
 
+impl Record for CpuLatents {
+    fn field(&mut self, chain: usize, out: &mut [f64]) {
+        out.copy_from_slice(&self.chains[chain].field);
+    }
+
+    fn record(&mut self, draws: &mut [FieldDraws]) {
+        for (chain, draws) in self.chains.iter().zip(draws) {
+            draws.record(&chain.field);
+        }
+    }
+}
+
+impl Keep for CpuLatents {
     fn snapshot(&mut self, chain: usize) -> Result<LatentState> {
         let chain = &mut self.chains[chain];
         chain.keep_reported();
@@ -431,11 +443,5 @@ impl Latents for CpuLatents {
         chain.predictor.copy_from_slice(&state.predictor);
         chain.current = false;
         Ok(())
-    }
-
-    fn record(&mut self, draws: &mut [FieldDraws]) {
-        for (chain, draws) in self.chains.iter().zip(draws) {
-            draws.record(&chain.field);
-        }
     }
 }

@@ -116,6 +116,13 @@ impl FieldDraws {
         self.followed += 1;
     }
 
+    /// Leaves out the kept draws beyond so many; moments still have them.
+    pub(crate) fn cut(&mut self, draws: usize) {
+        self.draws.truncate(draws * self.kept.len());
+        let fields = self.every.map_or(0, |every| draws.div_ceil(every));
+        self.whole.truncate(fields * self.mean.len());
+    }
+
     /// Whether the whole field of the next draw is kept.
     pub(crate) fn is_due(&self) -> bool {
         self.every.is_some_and(|every| self.followed.is_multiple_of(every as u64))

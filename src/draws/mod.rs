@@ -2,9 +2,11 @@
 
 mod exponential;
 mod field;
+mod info;
 
 pub use exponential::Exponential;
 pub use field::{FieldDraws, FieldPlan, pooled};
+pub use info::{DIVERGENT, Info};
 
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +70,15 @@ impl ChainDraws {
         }
     }
 
+    /// Adds a transition and the hyperparameters after it, on their reported scale; the field is recorded by itself.
+    pub(crate) fn record(&mut self, info: &Info, values: &[f64]) {
+        self.parameters.iter_mut().zip(values).for_each(|(draws, &value)| draws.push(value));
+        self.energy.push(info.energy);
+        self.acceptance.push(info.acceptance);
+        self.steps.push(info.steps);
+        self.divergent.push(info.divergent);
+    }
+
     /// Makes room for `draws` draws in all, apart from those of the field, so that recording asks for no memory.
     pub(crate) fn make_room(&mut self, draws: usize) {
         let more = draws.saturating_sub(self.energy.len());
@@ -95,6 +106,16 @@ impl ChainDraws {
             warmup_seconds: self.warmup_seconds,
             seconds: self.seconds,
         }
+    }
+
+    /// Leaves out draws beyond so many, so that chains that were stopped have as many each; moments of the field keep them.
+    pub(crate) fn cut(&mut self, draws: usize) {
+        self.parameters.iter_mut().for_each(|values| values.truncate(draws));
+        self.energy.truncate(draws);
+        self.acceptance.truncate(draws);
+        self.steps.truncate(draws);
+        self.divergent.truncate(draws);
+        self.field.cut(draws);
     }
 
     /// Takes the field out and leaves an empty one.

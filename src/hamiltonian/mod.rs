@@ -11,5 +11,5 @@ mod tilt;
 
 pub use mass::{LatentMass, MassKind};
 pub use target::Target;
-pub(crate) use target::{add_mean, chain_rule};
+pub(crate) use target::{Derivatives, add_mean, chain_rule};
 pub use tilt::Tilt;

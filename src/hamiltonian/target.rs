@@ -18,6 +18,7 @@ pub struct Target {
     dw: Vec<f64>,
     c: Vec<f64>,
     by_w: Vec<f64>,
+    by_own: Vec<f64>,
     by_c: Vec<f64>,
     field: Vec<f64>,
     eta: Vec<f64>,
@@ -42,6 +43,7 @@ impl Target {
             dw: vec![0.0; m],
             c: vec![0.0; columns.len()],
             by_w: vec![0.0; model.structure().parameters()],
+            by_own: vec![0.0; model.likelihood().parameters()],
             by_c: vec![0.0; columns.len()],
             field: vec![0.0; sites],
             eta: vec![0.0; sites],
@@ -93,7 +95,8 @@ impl Target {
         }
         add_mean(&self.model, &self.c, &self.field, &mut self.eta);
         let model = &self.model;
-        let misfit = model.likelihood().evaluate(&self.eta, &mut self.g);
+        let own = &self.w[model.likelihood_parameters()];
+        let misfit = model.likelihood().evaluate(&self.eta, own, &mut self.g, &mut self.by_own);
         self.chart.backward(z, &self.field, &self.g, by_z, &mut self.by_w, &mut self.by_c);
         for (term, by_c) in model.mean().iter().zip(&mut self.by_c) {
             let direct = match &term.column {
@@ -102,7 +105,8 @@ impl Target {
             };
             *by_c += direct;
         }
-        let density = chain_rule(model, &self.phi, &self.dw, &self.by_w, &self.by_c, by_phi);
+        let by = Derivatives { w: &self.by_w, own: &self.by_own, coefficients: &self.by_c };
+        let density = chain_rule(model, &self.phi, &self.dw, by, by_phi);
         if let Some(block) = self.coordinates.block() {
             block.pull_back(model.hyperparameters(), phi, &self.phi, by_phi);
         }
@@ -278,22 +282,34 @@ impl Target {
     }
 }
 
-/// Writes ∂U/∂φ from the derivatives in the structure's working values and in the mean's coefficients; returns the log prior at φ.
+/// Derivatives of U less the hyperparameters' prior in what the parts of a model see of the hyperparameters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Derivatives<'a> {
+    /// In the structure's working values.
+    pub(crate) w: &'a [f64],
+    /// In the likelihood's own.
+    pub(crate) own: &'a [f64],
+    /// In the mean's coefficients.
+    pub(crate) coefficients: &'a [f64],
+}
+
+/// Writes ∂U/∂φ from the derivatives in what depends on φ; returns the log prior at φ.
 pub(crate) fn chain_rule(
     model: &Model,
     phi: &[f64],
     dw: &[f64],
-    by_w: &[f64],
-    by_c: &[f64],
+    by: Derivatives<'_>,
     by_phi: &mut [f64],
 ) -> f64 {
     by_phi.fill(0.0);
     let density = model.hyperparameters().log_prior(phi, by_phi);
     by_phi.iter_mut().for_each(|d| *d = -*d);
-    for k in 0..by_w.len() {
-        by_phi[k] += by_w[k] * dw[k];
+    // The structure's hyperparameters come first, then the likelihood's.
+    let working = by.w.iter().chain(by.own);
+    for ((by_phi, by), dw) in by_phi.iter_mut().zip(working).zip(dw) {
+        *by_phi += by * dw;
     }
-    for (term, by_c) in model.mean().iter().zip(by_c) {
+    for (term, by_c) in model.mean().iter().zip(by.coefficients) {
         let k = term.hyperparameter;
         by_phi[k] += by_c * term.scale * dw[k];
     }

@@ -111,7 +111,7 @@ impl Likelihood for BernoulliLogit {
         self.rows.len() * self.size
     }
 
-    fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
+    fn evaluate(&self, eta: &[f64], _: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
         let mut total = 0.0;
         // Σ log(1 + e) as logarithms of products, one for hundreds of rows: 1 + e is at most 2.
         let mut product = 1.0f64;
@@ -132,7 +132,7 @@ impl Likelihood for BernoulliLogit {
         total + product.ln()
     }
 
-    fn curvature(&self, eta: &[f64]) -> Curvature {
+    fn curvature(&self, eta: &[f64], _: &[f64]) -> Curvature {
         let block = |(rows, w): (&Range<usize>, &[f64])| {
             let mut block = DMatrix::zeros(self.size, self.size);
             self.margins(rows, w, |x, _, e| {
@@ -158,7 +158,13 @@ impl Likelihood for BernoulliLogit {
     }
 
     /// Σ_r (x'Wx) ω'(t) x with ω = p(1−p), whose derivative is ω(1−2p) = −ω (1−e)/(1+e) for t ≥ 0, and odd.
-    fn curvature_gradient(&self, eta: &[f64], weights: &[DMatrix<f64>], out: &mut [f64]) -> bool {
+    fn curvature_gradient(
+        &self,
+        eta: &[f64],
+        _: &[f64],
+        weights: &[DMatrix<f64>],
+        out: &mut [f64],
+    ) -> bool {
         let groups = eta.chunks_exact(self.size).zip(out.chunks_exact_mut(self.size));
         for ((rows, weight), (w, out)) in self.rows.iter().zip(weights).zip(groups) {
             out.fill(0.0);
@@ -184,10 +190,10 @@ mod tests {
     #[test]
     fn far_tails_neither_overflow_nor_vanish() {
         let mut gradient = [f64::NAN];
-        assert_eq!(one(1.0).evaluate(&[-800.0], &mut gradient), 800.0);
+        assert_eq!(one(1.0).evaluate(&[-800.0], &[], &mut gradient, &mut []), 800.0);
         assert_eq!(gradient, [-1.0]);
         // An energy needs absolute accuracy, a gradient relative.
-        assert!(one(-1.0).evaluate(&[-40.0], &mut gradient).abs() < 1e-15);
+        assert!(one(-1.0).evaluate(&[-40.0], &[], &mut gradient, &mut []).abs() < 1e-15);
         assert!((gradient[0] / (-40f64).exp() - 1.0).abs() < 1e-14);
     }
 
@@ -200,11 +206,11 @@ mod tests {
             .map(|w| DMatrix::from_row_slice(2, 2, &w));
         let eta = [0.4, -1.1, 0.8, 0.3];
         let value = |eta: &[f64]| {
-            let Curvature::Blocks(blocks) = likelihood.curvature(eta) else { panic!() };
+            let Curvature::Blocks(blocks) = likelihood.curvature(eta, &[]) else { panic!() };
             blocks.iter().zip(&weights).map(|(c, w)| (c * w).trace()).sum::<f64>()
         };
         let mut got = [f64::NAN; 4];
-        assert!(likelihood.curvature_gradient(&eta, &weights, &mut got));
+        assert!(likelihood.curvature_gradient(&eta, &[], &weights, &mut got));
         for k in 0..4 {
             let at = |step: f64| {
                 let mut moved = eta;

@@ -37,6 +37,11 @@ impl GaussianNoise {
         )?;
         Ok(GaussianNoise { y, precision })
     }
+
+    /// The precision of each measurement.
+    pub fn precision(&self) -> &[f64] {
+        &self.precision
+    }
 }
 
 impl Likelihood for GaussianNoise {
@@ -44,7 +49,7 @@ impl Likelihood for GaussianNoise {
         self.y.len()
     }
 
-    fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
+    fn evaluate(&self, eta: &[f64], _: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
         let mut total = 0.0;
         for (((gradient, eta), y), p) in
             gradient.iter_mut().zip(eta).zip(&self.y).zip(&self.precision)
@@ -62,7 +67,7 @@ impl Likelihood for GaussianNoise {
         Some(SiteTwin { wgsl: include_str!("../../shaders/site/gaussian.wgsl").into(), data })
     }
 
-    fn curvature(&self, _eta: &[f64]) -> Curvature {
+    fn curvature(&self, _: &[f64], _: &[f64]) -> Curvature {
         Curvature::Sites(self.precision.clone())
     }
 }
@@ -75,7 +80,7 @@ mod tests {
     fn what_was_not_measured_does_not_matter() {
         let likelihood = GaussianNoise::new(vec![1.0, f64::NAN], vec![4.0, 0.0]).unwrap();
         let mut gradient = [f64::NAN; 2];
-        assert_eq!(likelihood.evaluate(&[3.0, f64::INFINITY], &mut gradient), 8.0);
+        assert_eq!(likelihood.evaluate(&[3.0, f64::INFINITY], &[], &mut gradient, &mut []), 8.0);
         assert_eq!(gradient, [8.0, 0.0]);
     }
 

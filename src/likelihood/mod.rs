@@ -1,13 +1,19 @@
 //! Says how likely the data are given the latent values at the observed sites.
 
 mod bernoulli;
+mod counts;
 mod gaussian;
+mod learnt_noise;
+mod negative_binomial;
 mod nothing;
 mod poisson;
 mod stochvol;
 
 pub use bernoulli::BernoulliLogit;
+pub use counts::CountLikelihood;
 pub use gaussian::GaussianNoise;
+pub use learnt_noise::LearntNoise;
+pub use negative_binomial::NegativeBinomialLog;
 pub use nothing::Nothing;
 pub use poisson::PoissonLog;
 pub use stochvol::StochasticVolatility;
@@ -34,6 +40,10 @@ pub struct SiteTwin {
     /// predictor, and −log p, which is the result's first two; its third is the derivative. `join`, `multiply` and
     /// `exponential_pair` compute with such pairs; `exponential` and `logarithm` are good to the last digit of one float, where
     /// the built-in functions are not.
+    ///
+    /// A likelihood with hyperparameters of its own finds their working values, as two floats, in `own[0]` and so on, and leaves the
+    /// derivatives of its value in them in `by_own[0]` and so on; what does not depend on the predictor is [`Likelihood::aside`].
+    /// `divide`, `logarithm_pair` and `logarithm_1p_pair` help with them.
     pub wgsl: std::borrow::Cow<'static, str>,
     /// Two numbers for each site.
     pub data: Vec<[f32; 2]>,
@@ -46,11 +56,25 @@ pub trait Likelihood: Debug + Send + Sync {
     /// Number of predictor values it reads.
     fn sites(&self) -> usize;
 
-    /// Returns −log p(y | η) up to a constant and writes its gradient. Overflow gives infinity or NaN, not a panic.
-    fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64;
+    /// Number of hyperparameters of its own, such as a dispersion or the scale of noise. In a model they come right after the
+    /// structure's.
+    fn parameters(&self) -> usize {
+        0
+    }
 
-    /// Minus the Hessian of log p at η (its expectation over y where that is simpler): what coordinates learn from.
-    fn curvature(&self, eta: &[f64]) -> Curvature;
+    /// Returns −log p(y | η) at the working values `own` of its hyperparameters, and writes the gradients in both. What it leaves out
+    /// depends on neither. Overflow gives infinity or NaN, not a panic.
+    fn evaluate(&self, eta: &[f64], own: &[f64], by_eta: &mut [f64], by_own: &mut [f64]) -> f64;
+
+    /// Minus the Hessian of log p in η (its expectation over y where that is simpler): what coordinates learn from.
+    fn curvature(&self, eta: &[f64], own: &[f64]) -> Curvature;
+
+    /// The part of −log p that does not depend on η, and its gradient in `own`: what a twin leaves to the host, which adds it up in
+    /// f64. [`Self::evaluate`] has it in it.
+    fn aside(&self, _own: &[f64], by_own: &mut [f64]) -> f64 {
+        by_own.fill(0.0);
+        0.0
+    }
 
     /// The same on a GPU; none if there is no such thing, and the model then runs on the CPU only.
     fn twin(&self) -> Option<SiteTwin> {
@@ -62,6 +86,7 @@ pub trait Likelihood: Debug + Send + Sync {
     fn curvature_gradient(
         &self,
         _eta: &[f64],
+        _own: &[f64],
         _weights: &[DMatrix<f64>],
         _out: &mut [f64],
     ) -> bool {

@@ -15,7 +15,7 @@ impl Likelihood for Nothing {
         self.sites
     }
 
-    fn evaluate(&self, _eta: &[f64], gradient: &mut [f64]) -> f64 {
+    fn evaluate(&self, _: &[f64], _: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
         gradient.fill(0.0);
         0.0
     }
@@ -25,11 +25,17 @@ impl Likelihood for Nothing {
         Some(SiteTwin { wgsl: include_str!("../../shaders/site/nothing.wgsl").into(), data })
     }
 
-    fn curvature(&self, _eta: &[f64]) -> Curvature {
+    fn curvature(&self, _: &[f64], _: &[f64]) -> Curvature {
         Curvature::Sites(vec![0.0; self.sites])
     }
 
-    fn curvature_gradient(&self, _: &[f64], _: &[DMatrix<f64>], out: &mut [f64]) -> bool {
+    fn curvature_gradient(
+        &self,
+        _: &[f64],
+        _: &[f64],
+        _: &[DMatrix<f64>],
+        out: &mut [f64],
+    ) -> bool {
         out.fill(0.0);
         true
     }
@@ -42,7 +48,10 @@ mod tests {
     #[test]
     fn says_nothing_even_about_infinity() {
         let mut gradient = [f64::NAN; 3];
-        assert_eq!(Nothing { sites: 3 }.evaluate(&[1.0, f64::INFINITY, -2.0], &mut gradient), 0.0);
+        assert_eq!(
+            Nothing { sites: 3 }.evaluate(&[1.0, f64::INFINITY, -2.0], &[], &mut gradient, &mut []),
+            0.0
+        );
         assert_eq!(gradient, [0.0; 3]);
     }
 }

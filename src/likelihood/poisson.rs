@@ -82,7 +82,7 @@ impl Likelihood for PoissonLog {
         self.counts.len()
     }
 
-    fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
+    fn evaluate(&self, eta: &[f64], _: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
         // Block by block, so that what one loop leaves is still at hand for the next.
         let blocks = gradient.chunks_mut(BLOCK).zip(eta.chunks(BLOCK));
         let data = self.counts.chunks(BLOCK).zip(self.exposure.chunks(BLOCK));
@@ -103,7 +103,7 @@ impl Likelihood for PoissonLog {
         Some(SiteTwin { wgsl: include_str!("../../shaders/site/poisson.wgsl").into(), data })
     }
 
-    fn curvature(&self, eta: &[f64]) -> Curvature {
+    fn curvature(&self, eta: &[f64], _: &[f64]) -> Curvature {
         let mut rates = vec![0.0; eta.len()];
         exponentials(1.0, eta, &mut rates);
         for (rate, a) in rates.iter_mut().zip(&self.exposure) {
@@ -129,13 +129,15 @@ mod tests {
     fn an_unobserved_cell_is_silent_wherever_it_wanders() {
         let likelihood = PoissonLog::new(vec![2.0, 0.0, 0.0], vec![0.5, 0.0, 0.0]).unwrap();
         let mut gradient = [f64::NAN; 3];
-        let total = likelihood.evaluate(&[0.3, 1e4, f64::NEG_INFINITY], &mut gradient);
+        let total =
+            likelihood.evaluate(&[0.3, 1e4, f64::NEG_INFINITY], &[], &mut gradient, &mut []);
         // Two units in the last place of e^η.
         let rate = 0.5 * 0.3f64.exp();
         assert!((total - (rate - 0.6)).abs() < 4.0 * f64::EPSILON, "{total}");
         assert!((gradient[0] - (rate - 2.0)).abs() < 4.0 * f64::EPSILON, "{gradient:?}");
         assert_eq!(gradient[1..], [0.0, 0.0]);
-        let Curvature::Sites(sites) = likelihood.curvature(&[0.3, 1e4, f64::NEG_INFINITY]) else {
+        let Curvature::Sites(sites) = likelihood.curvature(&[0.3, 1e4, f64::NEG_INFINITY], &[])
+        else {
             panic!()
         };
         assert_eq!(sites[1..], [0.0, 0.0]);

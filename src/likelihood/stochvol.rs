@@ -41,7 +41,7 @@ impl Likelihood for StochasticVolatility {
         self.squares.len()
     }
 
-    fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
+    fn evaluate(&self, eta: &[f64], _: &[f64], gradient: &mut [f64], _: &mut [f64]) -> f64 {
         // In pieces that stay in the fastest cache between the exponentials and their use.
         let pieces = gradient.chunks_mut(PIECE).zip(eta.chunks(PIECE));
         let mut total = 0.0;
@@ -68,7 +68,7 @@ impl Likelihood for StochasticVolatility {
         Some(SiteTwin { wgsl: include_str!("../../shaders/site/stochvol.wgsl").into(), data })
     }
 
-    fn curvature(&self, _eta: &[f64]) -> Curvature {
+    fn curvature(&self, _: &[f64], _: &[f64]) -> Curvature {
         Curvature::Sites(vec![0.5; self.sites()])
     }
 

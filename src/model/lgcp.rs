@@ -1,9 +1,10 @@
-//! Assembles the log-Gaussian Cox process on a grid: y ~ Poisson(area × exposure × e^x), x ~ N(μ1, Σ(σ, range)).
+//! Assembles the log-Gaussian Cox process on a grid: y ~ Poisson(area × exposure × e^x), x ~ N(μ1, Σ(σ, range)), or negative binomial
+//! counts of that mean.
 
 use super::{Column, MeanTerm, Model};
 use crate::data::{Counts, Covariate};
 use crate::error::{Error, Result};
-use crate::likelihood::PoissonLog;
+use crate::likelihood::CountLikelihood;
 use crate::prior::{Distribution, Hyperparameter, Hyperparameters, Scale};
 use crate::structure::{
     Anisotropy, Correlation, Dense, Embedding, Kernel, Sides, Spectral, Stationary, Structure,
@@ -19,6 +20,8 @@ pub struct LgcpOptions {
     pub kernel: Kernel,
     /// How it depends on direction; fixed, not learnt.
     pub anisotropy: Anisotropy,
+    /// How counts scatter around their rate.
+    pub likelihood: CountLikelihood,
     /// Covariates of the log intensity; each has a coefficient of its name, per standard deviation.
     pub covariates: Vec<Covariate>,
     /// Priors that replace the defaults, as `NAME=DIST(…)`.
@@ -33,6 +36,7 @@ impl Default for LgcpOptions {
             mu: None,
             kernel: Kernel::Exponential,
             anisotropy: Anisotropy::NONE,
+            likelihood: CountLikelihood::default(),
             covariates: Vec::new(),
             priors: Vec::new(),
             sides: Sides::default(),
@@ -134,14 +138,19 @@ fn assemble(
     let exposure = effort(counts);
     let values =
         counts.counts().iter().zip(&exposure).map(|(&y, &e)| if e > 0.0 { y } else { 0.0 });
-    let likelihood = PoissonLog::new(values.collect(), exposure.clone())?;
-    let model = Model::new("lgcp", structure, Arc::new(likelihood), hyperparameters)?
+    let likelihood = options.likelihood.of(values.collect(), exposure)?;
+    let of_likelihood: Vec<f64> = (structure.parameters()..)
+        .take(likelihood.parameters())
+        .map(|k| hyperparameters[k].working(hyperparameters[k].start()).0)
+        .collect();
+    let model = Model::new("lgcp", structure, likelihood, hyperparameters)?
         .reporting_mean()
         .with_note(note);
     // A field of unit variance and a tenth of the map: far from white noise and from a constant.
     let side = grid.cell() * grid.rows().max(grid.columns()) as f64;
     let (sigma, range) = (0.0, (0.1 * side).ln());
     let mut start = vec![sigma, range];
+    start.extend(of_likelihood);
     let mut model = match options.mu {
         Some(mu) if mu.is_finite() => model.with_offset(mu),
         Some(mu) => {
@@ -149,8 +158,9 @@ fn assemble(
             return Err(Error::input("--mu", "a finite number", format!("{mu}"), remedy));
         }
         None => {
+            let hyperparameter = start.len();
             start.push(log_rate(counts) - 0.5);
-            model.with_mean(MeanTerm { hyperparameter: 2, scale: 1.0, column: Column::Constant })?
+            model.with_mean(MeanTerm { hyperparameter, scale: 1.0, column: Column::Constant })?
         }
     };
     for covariate in &options.covariates {
@@ -177,7 +187,7 @@ fn covariate_note(covariate: &Covariate) -> String {
     )
 }
 
-/// sigma, range and, unless it is fixed, mu with their priors.
+/// sigma, range, what the likelihood has of its own and, unless it is fixed, mu with their priors.
 fn hyperparameters(
     counts: &Counts,
     options: &LgcpOptions,
@@ -191,6 +201,7 @@ fn hyperparameters(
         Hyperparameter::new("sigma", Scale::Exp(1.0), sigma)?.with_alias("sigma2", Scale::Exp(2.0)),
         Hyperparameter::new("range", Scale::Exp(1.0), range)?,
     ];
+    all.extend(options.likelihood.hyperparameters());
     if options.mu.is_none() {
         // Centred on the log of the mean intensity: wide enough (a factor e⁵ either way) to say nothing more.
         let mu = Distribution::Normal { mean: log_rate, sd: 5.0 };

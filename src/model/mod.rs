@@ -11,7 +11,7 @@ mod logistic;
 mod stochvol;
 
 pub use funnel::funnel;
-pub use gaussian::gaussian;
+pub use gaussian::{gaussian, gaussian_noise_learnt};
 pub(crate) use lgcp::effort;
 pub use lgcp::{LgcpOptions, lgcp, lgcp_on_window};
 pub use logistic::logistic;
@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::likelihood::Likelihood;
 use crate::prior::Hyperparameters;
 use crate::structure::{Spectral, Structure};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// One column of the mean.
@@ -70,7 +71,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Puts a model together. The first hyperparameters are the structure's, in its order.
+    /// Puts a model together. The first hyperparameters are the structure's, in its order, then come those of the likelihood.
     pub fn new(
         name: impl Into<String>,
         structure: Structure,
@@ -86,12 +87,15 @@ impl Model {
                 "make structure and likelihood the same size",
             ));
         }
-        if hyperparameters.len() < structure.parameters() {
+        let (of_structure, of_likelihood) = (structure.parameters(), likelihood.parameters());
+        if hyperparameters.len() < of_structure + of_likelihood {
             return Err(Error::input(
                 "hyperparameters",
-                format!("at least the structure's {}", structure.parameters()),
+                format!(
+                    "at least the structure's {of_structure} and the likelihood's {of_likelihood}"
+                ),
                 format!("{}", hyperparameters.len()),
-                "list the structure's hyperparameters first",
+                "list the structure's hyperparameters first, then the likelihood's",
             ));
         }
         Ok(Self {
@@ -188,6 +192,23 @@ impl Model {
         let (mut w, mut dw) = (phi.to_vec(), phi.to_vec());
         self.hyperparameters.working(phi, &mut w, &mut dw);
         self.mean.iter().map(|term| term.scale * w[term.hyperparameter]).collect()
+    }
+
+    /// Which hyperparameters are the likelihood's own.
+    pub fn likelihood_parameters(&self) -> Range<usize> {
+        let first = self.structure.parameters();
+        first..first + self.likelihood.parameters()
+    }
+
+    /// Working values of the likelihood's own hyperparameters at φ.
+    pub fn own(&self, phi: &[f64]) -> Vec<f64> {
+        self.likelihood_parameters().map(|k| self.hyperparameters[k].working(phi[k]).0).collect()
+    }
+
+    /// −log p(y | η) at φ, up to what depends on neither, and its gradient in η.
+    pub fn misfit(&self, eta: &[f64], phi: &[f64], by_eta: &mut [f64]) -> f64 {
+        let own = self.own(phi);
+        self.likelihood.evaluate(eta, &own, by_eta, &mut vec![0.0; own.len()])
     }
 
     /// The coefficients of the mean at the start.

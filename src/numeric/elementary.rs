@@ -120,6 +120,16 @@ pub fn ln(x: f64) -> f64 {
     k * LN_2_LOW - correction + f + k * LN_2_HIGH
 }
 
+/// Returns `log(1 + x)` for a finite `x >= 0` to within four units in the last place, also where `1 + x` rounds to 1; NaN for NaN and
+/// infinity.
+#[inline(always)]
+pub fn ln_1p(x: f64) -> f64 {
+    let sum = 1.0 + x;
+    // What the sum lost is made up for by the slope of the logarithm, which hardly changes over it.
+    let kept = sum - 1.0;
+    if kept == 0.0 { x } else { ln(sum) * (x / kept) }
+}
+
 /// Returns sine and cosine of `2 pi u` for `u` in `[0, 1)`, to within two units in the last place.
 #[inline(always)]
 pub fn sin_cos_turns(u: f64) -> (f64, f64) {

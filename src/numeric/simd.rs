@@ -1,7 +1,7 @@
 //! Runs a piece of code compiled for the best vector instructions that the processor has.
 //!
 //! A binary for any x86-64 processor may only assume vectors of two numbers. [`vectorised`] asks the processor once
-//! what it can do and runs a second copy of the code, compiled for AVX2, where it can. Results do not change by a bit:
+//! what it can do and runs another copy of the code, compiled for AVX2 or AVX-512, where it can. Results do not change by a bit:
 //! the compiler never reorders floating-point operations, nor fuses a multiplication with an addition.
 
 /// Runs a closure with the best instruction set; only code that is inlined into the closure gains.

@@ -21,7 +21,7 @@ const CANCELLED: f64 = 1e-9;
 
 /// A checked prior: a distribution on a named scale of a hyperparameter.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Prior {
+pub struct Belief {
     scale_name: String,
     scale: Scale,
     distribution: Distribution,
@@ -39,7 +39,7 @@ enum Form {
     Bounded { lower: f64, upper: f64 },
 }
 
-impl Prior {
+impl Belief {
     /// Puts the distribution on the scale, if they fit. A beta distribution on [`Scale::Tanh`] is one of (a + 1)/2.
     pub fn new(scale_name: &str, scale: Scale, distribution: Distribution) -> Result<Self> {
         let place = format!("prior {scale_name}={distribution}");
@@ -53,7 +53,7 @@ impl Prior {
                 "next to none",
                 "move the centre towards that interval and make the width comparable with it",
             )),
-            Some(form) => Ok(Prior { form, ..prior }),
+            Some(form) => Ok(Belief { form, ..prior }),
         }
     }
 
@@ -64,8 +64,8 @@ impl Prior {
             _ => scale,
         };
         let form = Form::Natural { factor: 1.0 };
-        let prior = Prior { scale_name: scale_name.to_string(), scale, distribution, form };
-        Prior { form: prior.form_if_it_fits().unwrap_or(form), ..prior }
+        let prior = Belief { scale_name: scale_name.to_string(), scale, distribution, form };
+        Belief { form: prior.form_if_it_fits().unwrap_or(form), ..prior }
     }
 
     fn form_if_it_fits(&self) -> Option<Form> {
@@ -213,7 +213,7 @@ impl Prior {
     }
 }
 
-impl std::fmt::Display for Prior {
+impl std::fmt::Display for Belief {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}={}", self.scale_name, self.distribution)
     }

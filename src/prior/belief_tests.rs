@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 use super::*;
 
 /// Each scale with each kind of distribution that makes sense on it.
-fn priors() -> Vec<Prior> {
+fn priors() -> Vec<Belief> {
     use Distribution::*;
     let exp = |c: f64| Scale::Exp(c);
     let on_line = [
@@ -39,7 +39,7 @@ fn priors() -> Vec<Prior> {
     pairs.push((Scale::Tanh, Uniform { lower: -1.0, upper: 1.0 }));
     pairs.push((Scale::HalfTanh, Normal { mean: 0.8, sd: 0.3 }));
     pairs.push((Scale::HalfTanh, Uniform { lower: 0.5, upper: 1.0 }));
-    pairs.into_iter().map(|(scale, law)| Prior::new("a", scale, law).unwrap()).collect()
+    pairs.into_iter().map(|(scale, law)| Belief::new("a", scale, law).unwrap()).collect()
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn the_coordinate_comes_back_from_the_working_value() {
 #[test]
 fn values_outside_the_bounds_are_put_just_inside() {
     let prior =
-        Prior::new("sigma", Scale::Exp(1.0), Distribution::Uniform { lower: 1.0, upper: 3.0 });
+        Belief::new("sigma", Scale::Exp(1.0), Distribution::Uniform { lower: 1.0, upper: 3.0 });
     let prior = prior.unwrap();
     for (outside, expected) in [(0.0, 1.002), (0.5, 1.002), (3.0, 2.998), (9.0, 2.998)] {
         let (w, _) = prior.working(prior.coordinate(f64::ln(outside)));
@@ -117,7 +117,8 @@ fn values_outside_the_bounds_are_put_just_inside() {
 #[test]
 fn exponential_variance_gives_the_papers_density() {
     // v = e^γ ~ Exp(λ): log p(γ) = γ − λ e^γ + log λ.
-    let prior = Prior::new("v", Scale::Exp(1.0), Distribution::Exponential { rate: 0.01 }).unwrap();
+    let prior =
+        Belief::new("v", Scale::Exp(1.0), Distribution::Exponential { rate: 0.01 }).unwrap();
     for gamma in [-3.0, 0.5, 4.0, 7.0] {
         let expected = gamma - 0.01 * f64::exp(gamma) + f64::ln(0.01);
         assert!((prior.log_density(gamma).0 - expected).abs() < 1e-12, "{gamma}");
@@ -127,7 +128,7 @@ fn exponential_variance_gives_the_papers_density() {
 
 #[test]
 fn flat_in_the_log_is_constant_everywhere() {
-    let prior = Prior::new("beta", Scale::Exp(1.0), Distribution::FlatLog).unwrap();
+    let prior = Belief::new("beta", Scale::Exp(1.0), Distribution::FlatLog).unwrap();
     for phi in [-1e4, 0.0, 1e4] {
         assert_eq!(prior.log_density(phi), (0.0, 0.0));
     }
@@ -143,7 +144,7 @@ fn a_prior_without_mass_on_its_scale_is_refused() {
         (Scale::Tanh, Distribution::Cauchy { location: 0.0, scale: 1e20 }),
     ];
     for (scale, law) in cases {
-        let error = Prior::new("a", scale, law).unwrap_err().to_string();
+        let error = Belief::new("a", scale, law).unwrap_err().to_string();
         assert!(error.starts_with(&format!("prior a={law}: expected some probability")), "{error}");
         assert!(error.contains("move the centre"), "{error}");
     }
@@ -167,7 +168,7 @@ fn extreme_parameters_either_work_or_are_refused() {
             Cauchy { location: -big, scale: big },
         ];
         for law in laws {
-            let Ok(prior) = Prior::new("sigma", Scale::Exp(1.0), law) else { continue };
+            let Ok(prior) = Belief::new("sigma", Scale::Exp(1.0), law) else { continue };
             let phi = prior.quantile(0.3).unwrap();
             let (log_density, slope) = prior.log_density(phi);
             assert!(phi.is_finite() && log_density.is_finite() && slope.is_finite(), "{prior}");

@@ -5,6 +5,7 @@
 //! | Cox process | sigma | log σ | sigma2 | sigma=half-normal(2) |
 //! | | range | log range | | range=lognormal(log median,1) |
 //! | | mu | μ | | mu=normal(0,10) |
+//! | and counts beyond Poisson | size | log size | | size=lognormal(2,1.5) |
 //! | stochastic volatility | phi | atanh φ | | phi=beta(20,1.5), of (φ+1)/2 |
 //! | | sigma | log σ | sigma2 | sigma2=scaled-inv-chi2(10,0.05) |
 //! | | beta | log β | mu = 2 log β | beta=flat-log |
@@ -13,7 +14,7 @@
 //!
 //! The last five are those of Zhang & Sutton (2014).
 
-use super::belief::Prior;
+use super::belief::Belief;
 use super::distribution::Distribution;
 use super::hyperparameter::Hyperparameter;
 use super::scale::Scale;
@@ -23,7 +24,7 @@ impl Hyperparameter {
     /// The standard deviation of a field.
     pub fn field_sigma() -> Self {
         let prior =
-            Prior::assumed("sigma", Scale::Exp(1.0), Distribution::HalfNormal { scale: 2.0 });
+            Belief::assumed("sigma", Scale::Exp(1.0), Distribution::HalfNormal { scale: 2.0 });
         Self::from_prior("sigma", Scale::Exp(1.0), prior).with_alias("sigma2", Scale::Exp(2.0))
     }
 
@@ -36,39 +37,47 @@ impl Hyperparameter {
     /// The mean of a field.
     pub fn field_mu() -> Self {
         let prior =
-            Prior::assumed("mu", Scale::Linear(1.0), Distribution::Normal { mean: 0.0, sd: 10.0 });
+            Belief::assumed("mu", Scale::Linear(1.0), Distribution::Normal { mean: 0.0, sd: 10.0 });
         Self::from_prior("mu", Scale::Linear(1.0), prior)
+    }
+
+    /// The size of negative binomial counts, whose variance is m + m²/size around the mean m: between half a count and a hundred nine times
+    /// out of ten, from counts that say little about their rate to ones that are as good as Poisson's.
+    pub fn count_size() -> Self {
+        let prior =
+            Belief::assumed("size", Scale::Exp(1.0), Distribution::LogNormal { m: 2.0, s: 1.5 });
+        Self::from_prior("size", Scale::Exp(1.0), prior)
     }
 
     /// The persistence of log volatility.
     pub fn volatility_phi() -> Self {
-        let prior = Prior::assumed("phi", Scale::Tanh, Distribution::Beta { a: 20.0, b: 1.5 });
+        let prior = Belief::assumed("phi", Scale::Tanh, Distribution::Beta { a: 20.0, b: 1.5 });
         Self::from_prior("phi", Scale::Tanh, prior)
     }
 
     /// The innovation standard deviation of log volatility.
     pub fn volatility_sigma() -> Self {
         let law = Distribution::ScaledInvChi2 { nu: 10.0, s2: 0.05 };
-        let prior = Prior::assumed("sigma2", Scale::Exp(2.0), law);
+        let prior = Belief::assumed("sigma2", Scale::Exp(2.0), law);
         Self::from_prior("sigma", Scale::Exp(1.0), prior).with_alias("sigma2", Scale::Exp(2.0))
     }
 
     /// The typical volatility, the standard deviation of returns when the latent value is 0.
     pub fn volatility_beta() -> Self {
-        let prior = Prior::assumed("beta", Scale::Exp(1.0), Distribution::FlatLog);
+        let prior = Belief::assumed("beta", Scale::Exp(1.0), Distribution::FlatLog);
         Self::from_prior("beta", Scale::Exp(1.0), prior).with_alias("mu", Scale::Linear(2.0))
     }
 
     /// The log variance of regression weights.
     pub fn logistic_gamma() -> Self {
-        let prior = Prior::assumed("v", Scale::Exp(1.0), Distribution::Exponential { rate: 0.01 });
+        let prior = Belief::assumed("v", Scale::Exp(1.0), Distribution::Exponential { rate: 0.01 });
         Self::from_prior("gamma", Scale::Linear(1.0), prior).with_alias("v", Scale::Exp(1.0))
     }
 
     /// The log precision at the neck of the funnel.
     pub fn funnel_v() -> Self {
         let prior =
-            Prior::assumed("v", Scale::Linear(1.0), Distribution::Normal { mean: 0.0, sd: 3.0 });
+            Belief::assumed("v", Scale::Linear(1.0), Distribution::Normal { mean: 0.0, sd: 3.0 });
         Self::from_prior("v", Scale::Linear(1.0), prior)
     }
 }
@@ -82,6 +91,7 @@ mod tests {
             Hyperparameter::field_sigma(),
             Hyperparameter::field_range(0.05).unwrap(),
             Hyperparameter::field_mu(),
+            Hyperparameter::count_size(),
             Hyperparameter::volatility_phi(),
             Hyperparameter::volatility_sigma(),
             Hyperparameter::volatility_beta(),
@@ -95,7 +105,7 @@ mod tests {
         for one in all() {
             let prior = one.prior();
             let scale = one.scale_called(prior.scale_name()).unwrap();
-            let checked = Prior::new(prior.scale_name(), scale, *prior.distribution()).unwrap();
+            let checked = Belief::new(prior.scale_name(), scale, *prior.distribution()).unwrap();
             assert_eq!(&checked, prior, "{}", one.name());
         }
     }

@@ -4,7 +4,7 @@ use std::ops::Index;
 
 use rand::Rng;
 
-use super::belief::Prior;
+use super::belief::Belief;
 use super::distribution::Distribution;
 use super::parse::parse;
 use super::scale::Scale;
@@ -20,18 +20,18 @@ pub struct Hyperparameter {
     name: String,
     report: Scale,
     aliases: Vec<(String, Scale)>,
-    prior: Prior,
+    prior: Belief,
     fallback_start: f64,
 }
 
 impl Hyperparameter {
     /// A hyperparameter reported as `name` on the scale `report`, with a prior on that scale.
     pub fn new(name: &str, report: Scale, distribution: Distribution) -> Result<Self> {
-        Ok(Self::from_prior(name, report, Prior::new(name, report, distribution)?))
+        Ok(Self::from_prior(name, report, Belief::new(name, report, distribution)?))
     }
 
     /// The same from a prior that may be on another scale.
-    pub(super) fn from_prior(name: &str, report: Scale, prior: Prior) -> Self {
+    pub(super) fn from_prior(name: &str, report: Scale, prior: Belief) -> Self {
         Hyperparameter {
             name: name.to_string(),
             report,
@@ -65,7 +65,7 @@ impl Hyperparameter {
             let place = format!("prior {scale_name}={distribution}");
             Error::input(place, self.known_as(), scale_name, "use one of these names")
         })?;
-        self.prior = Prior::new(scale_name, scale, distribution)?;
+        self.prior = Belief::new(scale_name, scale, distribution)?;
         Ok(())
     }
 
@@ -85,7 +85,7 @@ impl Hyperparameter {
     }
 
     /// The prior.
-    pub fn prior(&self) -> &Prior {
+    pub fn prior(&self) -> &Belief {
         &self.prior
     }
 

@@ -16,6 +16,7 @@
 //! # Ok::<(), sshmc::Error>(())
 //! ```
 
+mod asked;
 mod belief;
 mod catalogue;
 mod distribution;
@@ -25,7 +26,8 @@ mod parse;
 mod scale;
 mod special;
 
-pub use belief::Prior;
+pub use asked::Prior;
+pub use belief::Belief;
 pub use distribution::Distribution;
 pub use hyperparameter::{Hyperparameter, Hyperparameters};
 pub use parse::parse;

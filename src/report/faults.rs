@@ -1,7 +1,7 @@
 //! Finds what is wrong with a run, says it in sentences, and names the cheapest remedy.
 
 use super::Summary;
-use crate::sample::{EnergyAudit, Fit, Method, Until};
+use crate::sample::{EnergyAudit, Fit, Until};
 use crate::structure::{Structure, Torus};
 use serde::{Deserialize, Serialize};
 
@@ -20,12 +20,11 @@ impl Summary {
     pub(super) fn judge(&mut self, fit: &Fit) {
         let faults = self.find_faults(fit);
         let draws = self.faults_of_length(fit);
-        // Draws alone do not help where something else is wrong, or where the chains were not kept.
-        let extend = faults.is_empty() && fit.settings.method == Method::Sshmc;
-        self.remedy = match (faults.is_empty() && draws.is_empty(), extend) {
-            (true, _) => None,
-            (false, true) => Some(Remedy::Extend),
-            (false, false) => Some(Remedy::FitAgain),
+        // Draws alone do not help where something else is wrong.
+        self.remedy = match (faults.is_empty(), draws.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some(Remedy::Extend),
+            (false, _) => Some(Remedy::FitAgain),
         };
         self.warnings = faults.into_iter().chain(draws).collect();
     }
@@ -176,9 +175,6 @@ mod tests {
         lost.chains[0].divergent.fill(true);
         let lost = Summary::new(&lost);
         assert_eq!((lost.remedy, lost.advice("there")), (Some(Remedy::FitAgain), None));
-        // Another method keeps nothing that could be gone on from.
-        fit.settings.method = Method::Nuts;
-        assert_eq!(Summary::new(&fit).remedy, Some(Remedy::FitAgain));
         // And what is asked for decides.
         let until = Until { ess: 1.0, rhat: 50.0, ..Until::default() };
         fit.settings.until = Some(until);

@@ -32,7 +32,10 @@ pub fn predict_cells(
         .spread(draws)
         .into_iter()
         .enumerate()
-        .map(|(k, (_, _, field))| predictive.counts(k, field).iter().map(|&y| y as f32).collect())
+        .map(|(k, (chain, place, field))| {
+            let own = run.own(predictive.likelihood, chain, place);
+            predictive.counts(k, field, &own).iter().map(|&y| y as f32).collect()
+        })
         .collect();
     let sites = predictive.counts.grid().cells();
     Ok((0..sites).map(|cell| prediction(drawn.iter().map(|d| f64::from(d[cell])))).collect())

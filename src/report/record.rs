@@ -3,6 +3,7 @@
 use super::Level;
 use crate::data::Grid;
 use crate::error::Result;
+use crate::likelihood::CountLikelihood;
 use crate::prior::Hyperparameter;
 use crate::sample::Fit;
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,14 @@ pub struct LgcpRecord {
     /// Share of the points that was held out for scoring, if any.
     #[serde(default)]
     pub held_out: Option<f64>,
+    /// How counts scatter around their rate.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub likelihood: CountLikelihood,
+}
+
+/// Whether a likelihood is the one of records that do not name any.
+fn is_default(likelihood: &CountLikelihood) -> bool {
+    *likelihood == CountLikelihood::default()
 }
 
 impl LgcpRecord {

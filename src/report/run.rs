@@ -6,6 +6,7 @@ use crate::archive::{Archive, StoredFields, archive_of};
 use crate::checkpoint::STATE;
 use crate::data::{Counts, Grid, OutputDir, Points, Returns, Table, Window};
 use crate::error::{Error, Result};
+use crate::likelihood::CountLikelihood;
 use serde::de::DeserializeOwned;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -86,6 +87,8 @@ pub struct LgcpRun {
     pub levels: Vec<Level>,
     /// Mean intensity of the data.
     pub mean_intensity: f64,
+    /// How counts scatter around their rate.
+    pub likelihood: CountLikelihood,
 }
 
 impl LgcpRun {
@@ -206,7 +209,8 @@ impl Run {
         };
         let shown = LgcpRun::shown(&window, &grid, &record.unmapped);
         let (levels, mean_intensity) = (record.parsed_levels(), record.mean_intensity);
-        Ok(LgcpRun { grid, counts, window, places, shown, levels, mean_intensity })
+        let likelihood = record.likelihood;
+        Ok(LgcpRun { grid, counts, window, places, shown, levels, mean_intensity, likelihood })
     }
 
     /// The returns of a stochastic volatility fit; another model is refused.
@@ -248,6 +252,17 @@ impl Run {
     /// The draws of a hyperparameter by chain.
     pub fn series(&self, name: &str) -> Option<&Vec<Vec<f64>>> {
         self.names.iter().position(|known| known == name).map(|k| &self.draws[k])
+    }
+
+    /// What a likelihood has of its own at a field that was kept, by its chain and its number in it; NaN where there are no draws of it.
+    pub fn own(&self, likelihood: CountLikelihood, chain: usize, number: usize) -> Vec<f64> {
+        let draw = number * self.record.field_stride;
+        let value = |name: &str| {
+            let series = self.series(name)?.get(chain)?;
+            series.get(draw).copied()
+        };
+        let all = likelihood.hyperparameters();
+        all.iter().map(|one| value(one.name()).unwrap_or(f64::NAN)).collect()
     }
 
     fn wrong_model(&self, expected: &str) -> Error {

@@ -26,7 +26,7 @@ pub struct Summary {
     pub warmup: u32,
     /// Kept draws of each chain.
     pub draws: u32,
-    /// Why there are so many: `asked`, `trusted`, `most-draws` or `out-of-time`.
+    /// Why there are so many: `asked`, `trusted`, `most-draws`, `out-of-time` or `stopped`.
     #[serde(default)]
     pub ended: String,
     /// Hyperparameters by name.

@@ -4,6 +4,7 @@ use super::Summary;
 use super::numbers::counted;
 use crate::diagnose::ParameterSummary;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, Write};
 
 /// True values by hyperparameter, where they are known.
@@ -27,6 +28,7 @@ impl Summary {
         match self.ended.as_str() {
             "most-draws" => writeln!(out, "ended:   after the most draws that were allowed")?,
             "out-of-time" => writeln!(out, "ended:   because its time was up")?,
+            "stopped" => writeln!(out, "ended:   because it was asked to stop")?,
             _ => {}
         }
         for warning in &self.warnings {
@@ -121,6 +123,14 @@ fn placed(device: &str) -> String {
     match device {
         "cpu" => "the cpu".to_owned(),
         name => name.to_owned(),
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = Vec::new();
+        self.write_text(&Truth::new(), &mut text).map_err(|_| fmt::Error)?;
+        f.write_str(String::from_utf8_lossy(&text).trim_end())
     }
 }
 

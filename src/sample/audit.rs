@@ -3,51 +3,22 @@
 //! Errors of a trajectory cost acceptance and nothing else, because the Metropolis decision looks at its ends. Errors of the energies
 //! at the ends change what is sampled. So both ends of some trajectories are fetched, and their difference in H is compared.
 
-use super::plan::Plan;
-use super::transition::{Info, Kernel};
-use crate::baseline::DIVERGENT;
+use super::state::EnergyAudit;
+use super::transition::Watch;
 use crate::coordinates::Coordinates;
+use crate::draws::DIVERGENT;
 use crate::error::Result;
 use crate::hamiltonian::{LatentMass, MassKind, Target};
+use crate::integrate::System;
 use crate::model::Model;
-use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Transitions of a run that are audited.
 const AUDITS: u32 = 8;
 
-/// What an audit found.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EnergyAudit {
-    /// Transitions that were recomputed.
-    pub transitions: u32,
-    /// The largest error of a difference in energy.
-    pub worst: f64,
-}
-
-impl EnergyAudit {
-    /// An error of a difference in energy beyond which a run is suspect: acceptance probabilities are off by 5 %.
-    pub const SUSPECT: f64 = 0.05;
-
-    fn worse(self, other: Self) -> Self {
-        Self {
-            transitions: self.transitions + other.transitions,
-            worst: self.worst.max(other.worst),
-        }
-    }
-
-    /// What two audits found together.
-    pub(crate) fn worst_of(one: Option<Self>, other: Option<Self>) -> Option<Self> {
-        match (one, other) {
-            (Some(one), Some(other)) => Some(one.worse(other)),
-            (one, other) => one.or(other),
-        }
-    }
-}
-
 /// Audits the chains of a model while they run in a batch.
-pub(crate) struct Auditor {
+pub(super) struct Auditor {
     /// Where in the batch they are.
     lanes: Range<usize>,
     model: Arc<Model>,
@@ -58,43 +29,15 @@ pub(crate) struct Auditor {
 }
 
 impl Auditor {
-    pub(crate) fn new(plan: &Plan<'_>, lanes: Range<usize>) -> Self {
-        let (device, draws) = (&plan.settings.device, plan.settings.draws);
-        let every = device.is_gpu().then(|| draws.div_ceil(AUDITS).max(1));
-        Self { lanes, model: plan.model.clone(), mass: plan.mass.clone(), every, found: None }
-    }
-
-    /// Makes transition `transition` of a batch, draw number `draw`, and audits one chain of each model if it is one of the sample.
-    pub(crate) fn transition(
-        auditors: &mut [Self],
-        draw: u32,
-        kernel: &mut Kernel,
-        transition: u32,
-        info: &mut [Info],
-    ) -> Result<()> {
-        let each = auditors.iter_mut();
-        let mut audits: Vec<(&mut Self, usize)> =
-            each.filter_map(|auditor| auditor.chain(draw).map(|chain| (auditor, chain))).collect();
-        if audits.is_empty() {
-            kernel.transition(transition, info);
-            return Ok(());
-        }
-        kernel.refresh(transition);
-        let energies = |audits: &[(&mut Self, usize)], kernel: &mut Kernel| {
-            let energy = |(auditor, chain): &(&mut Self, usize)| auditor.energy(kernel, *chain);
-            audits.iter().map(energy).collect::<Result<Vec<_>>>()
-        };
-        let before = energies(&audits, kernel)?;
-        kernel.travel(transition);
-        let after = energies(&audits, kernel)?;
-        for ((auditor, chain), ends) in audits.iter_mut().zip(before.into_iter().zip(after)) {
-            if let (Some(before), Some(after)) = ends {
-                let here = kernel.system.energies()[*chain] - kernel.energy_before(*chain);
-                auditor.compare(here, after - before);
-            }
-        }
-        kernel.decide(transition, info);
-        Ok(())
+    /// For the chains of a model at `lanes` of a batch; of `draws` draws, if the device is not exact, some are audited.
+    pub(super) fn new(
+        model: &Arc<Model>,
+        mass: &MassKind,
+        lanes: Range<usize>,
+        draws: Option<u32>,
+    ) -> Self {
+        let every = draws.map(|draws| draws.div_ceil(AUDITS).max(1));
+        Self { lanes, model: model.clone(), mass: mass.clone(), every, found: None }
     }
 
     /// The chain of the batch to be audited at a draw, if that is one of the sample.
@@ -116,27 +59,65 @@ impl Auditor {
     }
 
     /// H of a chain in f64; none if the device's own is.
-    fn energy(&self, kernel: &mut Kernel, chain: usize) -> Result<Option<f64>> {
+    fn energy(&self, system: &mut System, chain: usize) -> Result<Option<f64>> {
         let n = self.model.structure().dim();
         let (mut z, mut r) = (vec![0.0; n], vec![0.0; n]);
-        let Some(coordinates) = kernel.system.latents.point(chain, &mut z, &mut r) else {
+        let Some(coordinates) = system.latents.point(chain, &mut z, &mut r) else {
             return Ok(None);
         };
         let m = self.model.hyperparameters().len();
         let own = chain * m..(chain + 1) * m;
-        let (phi, p) = (&kernel.system.phi[own.clone()], &kernel.system.p[own]);
+        let (phi, p) = (&system.phi[own.clone()], &system.p[own]);
         let energy = energy(&self.model, &self.mass, &coordinates, phi, [&z, &r])?;
         Ok(Some(energy + 0.5 * p.iter().map(|p| p * p).sum::<f64>()))
     }
 
     /// What was found so far.
-    pub(crate) fn found(&self) -> Option<EnergyAudit> {
+    pub(super) fn found(&self) -> Option<EnergyAudit> {
         self.found
     }
 
     /// Goes on from what was found before.
-    pub(crate) fn go_on(&mut self, found: Option<EnergyAudit>) {
+    pub(super) fn go_on(&mut self, found: Option<EnergyAudit>) {
         self.found = found;
+    }
+}
+
+/// Audits of one transition: which chains, and the energies at the start, here and in f64.
+pub(super) struct Audit<'a> {
+    audits: Vec<(&'a mut Auditor, usize)>,
+    before: Vec<(f64, Option<f64>)>,
+}
+
+impl<'a> Audit<'a> {
+    /// Of draw number `draw`, one chain of each model; none if it is not one of the sample.
+    pub(super) fn of(auditors: &'a mut [Auditor], draw: u32) -> Option<Self> {
+        let each = auditors.iter_mut();
+        let audits: Vec<_> =
+            each.filter_map(|auditor| auditor.chain(draw).map(|chain| (auditor, chain))).collect();
+        (!audits.is_empty()).then_some(Self { audits, before: Vec::new() })
+    }
+}
+
+impl Watch for Audit<'_> {
+    fn look(&mut self, system: &mut System) -> Result<()> {
+        // Asking for energies also makes the last kick of p, which may still wait for the device's answer.
+        let here = system.energies().to_vec();
+        let exact = self.audits.iter().map(|(auditor, chain)| auditor.energy(system, *chain));
+        let exact = exact.collect::<Result<Vec<_>>>()?;
+        let now = self.audits.iter().map(|&(_, chain)| here[chain]).zip(exact);
+        if self.before.is_empty() {
+            self.before = now.collect();
+            return Ok(());
+        }
+        let ends = self.before.drain(..).zip(now.collect::<Vec<_>>());
+        for ((auditor, _), ((from, exact_from), (to, exact_to))) in self.audits.iter_mut().zip(ends)
+        {
+            if let (Some(exact_from), Some(exact_to)) = (exact_from, exact_to) {
+                auditor.compare(to - from, exact_to - exact_from);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,23 +1,24 @@
 //! Takes a batch of chains, of one model or of several, in lockstep from their starts, or from where they were, to their last draws.
 
-use super::audit::Auditor;
+use super::audit::{Audit, Auditor};
 use super::clock::{Clock, RunClock};
-use super::member::{Member, begin, go_on_at, lanes};
-use super::run::{Stage, record};
+use super::member::{Member, lanes};
+use super::plan::Plan;
+use super::progress::Stage;
 use super::settings::Settings;
-use super::state::{BatchState, ChainState, Keeper};
-use super::transition::{Info, Kernel};
-use super::warmup::Adapter;
-use crate::draws::{ChainDraws, FieldDraws};
+use super::state::{BatchState, Keeper};
+use super::transition::{Adapter, Transition, Watch};
+use crate::draws::{ChainDraws, FieldDraws, Info};
 use crate::error::{Error, Result};
 use std::time::Instant;
 
 /// A batch on its way. Its lanes are the chains of its members, one member after the other.
-pub(super) struct Batch<'a> {
+pub(super) struct Batch<'a, T, A> {
     members: &'a [Member<'a>],
     settings: &'a Settings,
-    kernel: Kernel,
-    adapters: Vec<Adapter>,
+    /// The chains, and what tunes them.
+    moving: T,
+    adapter: A,
     auditors: Vec<Auditor>,
     /// What is recorded; empty during warm-up.
     chains: Vec<ChainDraws>,
@@ -33,67 +34,63 @@ pub(super) struct Batch<'a> {
     phi: Vec<f64>,
 }
 
-impl<'a> Batch<'a> {
-    /// Chains where they were, or at their starts if there are no states.
-    pub(super) fn at(
-        members: &'a [Member<'a>],
-        states: Vec<BatchState>,
-        run: RunClock,
-    ) -> Result<Self> {
-        let Some(first) = members.first() else {
-            return Err(Error::Numeric("a batch without chains".into()));
-        };
-        let kernel = if states.is_empty() { begin(members)? } else { go_on_at(members, &states)? };
-        let adapter = |(b, (member, _)): (usize, (&Member<'_>, u32))| {
-            Adapter::new(b, &member.plan.goals(), member.plan.model)
-        };
+impl<'a, T: Transition, A: Adapter<T>> Batch<'a, T, A> {
+    /// Chains of members, at their starts.
+    pub(super) fn new(members: &'a [Member<'a>], moving: T, adapter: A, run: RunClock) -> Self {
+        // Members of a batch are alike, so that one speaks for all.
+        let plan = members[0].plan;
+        let settings = plan.settings;
+        let audited = settings.device.is_gpu().then_some(settings.draws);
         let ends = members.iter().scan(0, |end, member| {
             *end += member.ids.len();
-            Some((member, *end))
+            Some((member.plan, *end - member.ids.len()..*end))
         });
-        let auditors =
-            ends.map(|(member, end)| Auditor::new(member.plan, end - member.ids.len()..end));
-        let count = lanes(members).count();
-        let mut batch = Self {
+        let auditor =
+            |(plan, own): (&Plan<'_>, _)| Auditor::new(plan.model, &plan.mass, own, audited);
+        let auditors = ends.map(auditor).collect();
+        let (count, m) = (lanes(members).count(), plan.model.hyperparameters().len());
+        Self {
             members,
-            settings: first.plan.settings,
-            info: vec![Info::default(); count],
-            values: vec![0.0; kernel.system.phi.len()],
-            phi: vec![0.0; kernel.system.phi.len() / count.max(1)],
-            kernel,
-            adapters: lanes(members).enumerate().map(adapter).collect(),
-            auditors: auditors.collect(),
+            settings,
+            moving,
+            adapter,
+            auditors,
             chains: Vec::new(),
             fields: Vec::new(),
             made: 0,
-            clock: Clock::after(0.0, !first.plan.settings.device.is_gpu()),
+            clock: Clock::after(0.0, !settings.device.is_gpu()),
             run,
             kept: Instant::now(),
-        };
-        if states.is_empty() {
-            batch.adapters.iter().for_each(|adapter| adapter.begin(&mut batch.kernel));
-        } else {
-            batch.go_on(states)?;
+            info: vec![Info::default(); count],
+            values: vec![0.0; count * m],
+            phi: vec![0.0; m],
         }
-        Ok(batch)
+    }
+
+    /// Takes the chains from their states, or from their starts if there are none, to so many transitions, and lays them to rest.
+    pub(super) fn run(mut self, states: Vec<BatchState>, last: u32) -> Result<Vec<BatchState>> {
+        match states.is_empty() {
+            true => self.adapter.begin(&mut self.moving),
+            false => self.go_on(states)?,
+        }
+        self.advance(last)?;
+        self.complete()?;
+        self.states()
     }
 
     /// Takes up what was learnt and recorded before.
     fn go_on(&mut self, states: Vec<BatchState>) -> Result<()> {
         let on_thread = !self.settings.device.is_gpu();
-        let mut adapters = self.adapters.iter_mut();
-        let mut records = Vec::new();
-        let mut chains = Vec::new();
+        let (mut records, mut chains, mut adapters) = (Vec::new(), Vec::new(), Vec::new());
         for ((member, auditor), state) in self.members.iter().zip(&mut self.auditors).zip(states) {
             self.made = state.transitions;
             self.clock = Clock::after(state.seconds, on_thread);
             auditor.go_on(state.audit);
-            for (adapter, state) in adapters.by_ref().take(member.ids.len()).zip(state.adapters) {
-                adapter.restore(state);
-            }
+            adapters.extend(state.adapters);
             records.extend(state.records.into_iter().map(|record| (member, record)));
             chains.extend(state.chains);
         }
+        self.adapter.restore(adapters)?;
         if !records.is_empty() {
             self.choose()?;
         }
@@ -101,23 +98,15 @@ impl<'a> Batch<'a> {
             self.fields.push(record.take_field(&member.plan.field));
             self.chains.push(record);
         }
-        for (b, chain) in chains.iter().enumerate() {
-            self.kernel.restore(b, chain)?;
-        }
-        self.kernel.system.latents.status()
+        let mut each = chains.iter().enumerate();
+        each.try_for_each(|(b, chain)| self.moving.restore(b, chain))?;
+        self.moving.status()
     }
 
     /// Says what is kept of draws.
     fn choose(&mut self) -> Result<()> {
         let plans: Vec<_> = lanes(self.members).map(|(member, _)| &member.plan.field).collect();
-        self.kernel.system.latents.choose(&plans)
-    }
-
-    /// Makes transitions until there are so many, and lays the chains to rest.
-    pub(super) fn run_to(mut self, last: u32) -> Result<Vec<BatchState>> {
-        self.advance(last)?;
-        self.complete()?;
-        self.states()
+        self.moving.recorder().choose(&plans)
     }
 
     /// Makes transitions until there are so many.
@@ -152,28 +141,11 @@ impl<'a> Batch<'a> {
     }
 
     fn warm_up(&mut self) -> Result<()> {
-        let (t, kernel) = (self.made, &mut self.kernel);
-        kernel.transition(t, &mut self.info);
-        kernel.system.latents.status()?;
-        let looking = self.adapters.iter().any(Adapter::learns_field);
-        if looking && kernel.system.latents.observe() {
-            self.adapters.iter_mut().for_each(Adapter::rely_on_device);
-        }
-        let ends = self.adapters[0].ends_window(t);
-        let before = match ends && looking {
-            true => (0..self.info.len()).map(|b| kernel.snapshot(b)).collect::<Result<_>>()?,
-            false => Vec::new(),
-        };
-        let mut changed = false;
-        for (adapter, info) in self.adapters.iter_mut().zip(&self.info) {
-            changed |= adapter.update(t, kernel, info)?;
-        }
-        if ends {
-            kernel.system.latents.forget();
-        }
-        if changed {
-            kernel.system.evaluate();
-            keep_finite(self.members, kernel, &before)?;
+        self.moving.step(self.made, None, &mut self.info)?;
+        self.moving.status()?;
+        self.adapter.update(self.made, &mut self.moving, &self.info)?;
+        if self.made + 1 == self.settings.warmup {
+            self.adapter.finish(&mut self.moving);
         }
         self.tell(Stage::Warmup);
         Ok(())
@@ -185,8 +157,8 @@ impl<'a> Batch<'a> {
         for (b, (Member { plan, .. }, id)) in lanes(self.members).enumerate() {
             let hyperparameters = plan.model.hyperparameters().len();
             self.chains.push(ChainDraws {
-                step_size: self.kernel.tuning[b].step,
-                warmup_gradients: self.kernel.system.latents.gradients(b),
+                step_size: self.moving.step_size(b),
+                warmup_gradients: self.moving.gradients(b),
                 field: FieldDraws::new(&plan.field, 0),
                 warmup_seconds,
                 ..ChainDraws::new(id, hyperparameters, &plan.field, draws)
@@ -200,14 +172,15 @@ impl<'a> Batch<'a> {
 
     fn draw(&mut self) -> Result<()> {
         let draw = self.made - self.settings.warmup;
-        let kernel = &mut self.kernel;
-        Auditor::transition(&mut self.auditors, draw, kernel, self.made, &mut self.info)?;
-        self.kernel.system.latents.record(&mut self.fields);
-        self.kernel.system.latents.status()?;
+        let mut audit = Audit::of(&mut self.auditors, draw);
+        let watch = audit.as_mut().map(|audit| audit as &mut dyn Watch);
+        self.moving.step(self.made, watch, &mut self.info)?;
+        self.moving.recorder().record(&mut self.fields);
+        self.moving.status()?;
         self.tell(Stage::Sampling);
         let each = self.values.chunks_exact(self.values.len() / self.info.len());
         for ((draws, info), values) in self.chains.iter_mut().zip(&self.info).zip(each) {
-            record(draws, info, values);
+            draws.record(info, values);
         }
         Ok(())
     }
@@ -215,10 +188,9 @@ impl<'a> Batch<'a> {
     /// Tells of a transition of every chain.
     fn tell(&mut self, stage: Stage) {
         let m = self.values.len() / self.info.len();
-        let each = self.kernel.system.phi.chunks_exact(m).zip(self.values.chunks_exact_mut(m));
-        let all = lanes(self.members).zip(&self.info).zip(each).enumerate();
-        for (b, (((member, id), info), (sampled, values))) in all {
-            self.kernel.system.latents.hyperparameters(b, sampled, &mut self.phi);
+        let all = lanes(self.members).zip(&self.info).zip(self.values.chunks_exact_mut(m));
+        for (b, (((member, id), info), values)) in all.enumerate() {
+            self.moving.hyperparameters(b, &mut self.phi);
             member.plan.model.hyperparameters().write_values(&self.phi, values);
             member.progress.transition(id, stage, info, values);
         }
@@ -245,20 +217,19 @@ impl<'a> Batch<'a> {
 
     /// The present state of each member, with the records moved into it.
     fn states(&mut self) -> Result<Vec<BatchState>> {
-        let latents = &mut self.kernel.system.latents;
         if !self.fields.is_empty() {
-            latents.deliver(&mut self.fields);
+            self.moving.recorder().deliver(&mut self.fields);
         }
         let warming = self.made < self.settings.warmup;
-        let adapters = if warming { &self.adapters[..] } else { &[] };
+        let adapters = if warming { self.adapter.state() } else { Vec::new() };
         let count = self.info.len();
-        let chains = (0..count).map(|b| self.kernel.snapshot(b)).collect::<Result<Vec<_>>>()?;
-        self.kernel.system.latents.status()?;
+        let chains = (0..count).map(|b| self.moving.snapshot(b)).collect::<Result<Vec<_>>>()?;
+        self.moving.status()?;
         let mut records = std::mem::take(&mut self.chains);
         for (record, field) in records.iter_mut().zip(self.fields.drain(..)) {
             record.field = field;
         }
-        let (mut adapters, mut chains) = (adapters.iter(), chains.into_iter());
+        let (mut adapters, mut chains) = (adapters.into_iter(), chains.into_iter());
         let mut records = records.into_iter();
         let (seconds, elapsed) = (self.share(), self.run.seconds());
         let state = |(member, auditor): (&Member<'_>, &Auditor)| {
@@ -269,7 +240,7 @@ impl<'a> Batch<'a> {
                 seconds,
                 elapsed,
                 chains: chains.by_ref().take(own).collect(),
-                adapters: adapters.by_ref().take(own).map(Adapter::state).collect(),
+                adapters: adapters.by_ref().take(own).collect(),
                 records: records.by_ref().take(own).collect(),
                 audit: auditor.found(),
             }
@@ -292,32 +263,13 @@ impl<'a> Batch<'a> {
         if self.chains.is_empty() {
             return Ok(());
         }
-        self.kernel.system.latents.finish(&mut self.fields);
-        self.kernel.system.latents.status()?;
+        self.moving.recorder().finish(&mut self.fields);
+        self.moving.status()?;
         let seconds = self.share();
         for (b, draws) in self.chains.iter_mut().enumerate() {
             draws.seconds = seconds;
-            draws.gradients = self.kernel.system.latents.gradients(b) - draws.warmup_gradients;
+            draws.gradients = self.moving.gradients(b) - draws.warmup_gradients;
         }
         Ok(())
     }
-}
-
-/// A change of coordinates keeps the latents, so the density there is still finite, but for rounding where data are extreme: a
-/// chain to which that happens keeps the coordinates it had.
-fn keep_finite(members: &[Member<'_>], kernel: &mut Kernel, before: &[ChainState]) -> Result<()> {
-    for (b, (_, id)) in lanes(members).enumerate() {
-        if kernel.system.potential[b].is_finite() {
-            continue;
-        }
-        if let Some(state) = before.get(b) {
-            kernel.restore(b, state)?;
-        }
-        if !kernel.system.potential[b].is_finite() {
-            return Err(Error::Numeric(format!(
-                "chain {id} lost its place when its coordinates were learnt; try --coordinates whitened or another --seed"
-            )));
-        }
-    }
-    Ok(())
 }

@@ -21,7 +21,7 @@ pub(crate) enum Share {
 /// gets a scale that depends on φ, and mixing suffers, so κ stays below twice that where a quarter of the torus is observed, and
 /// may grow with the square of the odds of being observed.
 pub(crate) fn information(model: &Model, eta: &[f64], phi: &[f64], share: Share) -> Information {
-    match (model.likelihood().curvature(eta), model.structure()) {
+    match (model.likelihood().curvature(eta, &model.own(phi)), model.structure()) {
         (Curvature::Blocks(blocks), Structure::Groups(_)) => Information::Blocks(Arc::new(blocks)),
         (Curvature::Blocks(_), _) => Information::NONE,
         (Curvature::Sites(sites), structure) => {

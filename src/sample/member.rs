@@ -1,10 +1,10 @@
 //! Puts chains of one model or of several into a batch, and starts them.
 
 use super::plan::Plan;
-use super::run::{Part, Progress};
+use super::progress::{Part, Progress};
+use super::sshmc::Sshmc;
 use super::start::start;
-use super::state::{BatchState, Keeper};
-use super::transition::Kernel;
+use super::state::{BatchState, ChainState, Keeper, Tuned};
 use crate::device::Lane;
 use crate::error::Result;
 use crate::integrate::{HyperMetric, System};
@@ -37,7 +37,7 @@ pub(super) fn lanes<'a>(members: &'a [Member<'a>]) -> impl Iterator<Item = (&'a 
 }
 
 /// Chains at their starting points.
-pub(super) fn begin(members: &[Member<'_>]) -> Result<Kernel> {
+pub(super) fn begin(members: &[Member<'_>]) -> Result<Sshmc> {
     let (mut starts, mut metrics, mut phi) = (Vec::new(), Vec::new(), Vec::new());
     for (Member { plan, .. }, id) in lanes(members) {
         let known = plan.found.map(|found| &found.metric);
@@ -54,10 +54,14 @@ pub(super) fn begin(members: &[Member<'_>]) -> Result<Kernel> {
 }
 
 /// Chains where they were; what else they were tuned to is restored by the caller.
-pub(super) fn go_on_at(members: &[Member<'_>], states: &[BatchState]) -> Result<Kernel> {
+pub(super) fn go_on_at(members: &[Member<'_>], states: &[BatchState]) -> Result<Sshmc> {
     let chains = || states.iter().flat_map(|state| &state.chains);
     let starts = chains().map(|chain| chain.latents.z.clone()).collect();
-    let metrics = chains().map(|chain| chain.metric.clone()).collect();
+    let metric = |chain: &ChainState| match &chain.tuned {
+        Tuned::Sshmc { metric, .. } => Ok(metric.clone()),
+        Tuned::Rival { .. } => Err(chain.of_another()),
+    };
+    let metrics = chains().map(metric).collect::<Result<_>>()?;
     kernel(members, starts, metrics, chains().flat_map(|chain| chain.phi.clone()).collect())
 }
 
@@ -66,7 +70,7 @@ fn kernel(
     starts: Vec<Vec<f64>>,
     metrics: Vec<HyperMetric>,
     phi: Vec<f64>,
-) -> Result<Kernel> {
+) -> Result<Sshmc> {
     let lane = |((member, id), z): ((&Member<'_>, u32), Vec<f64>)| Lane {
         model: member.plan.model.clone(),
         id,
@@ -80,5 +84,5 @@ fn kernel(
     let latents = plan.settings.device.lanes(&plan.mass, seed, own)?;
     let system = System::new(latents, metrics, phi);
     let ids = lanes(members).map(|(_, id)| id).collect();
-    Ok(Kernel::new(system, plan.integrator, plan.tuning, seed, ids))
+    Ok(Sshmc::new(system, plan.integrator, plan.tuning, seed, ids))
 }

@@ -9,15 +9,17 @@
 //!   without data, which cost time. A field with a short range needs only a margin of a few ranges: the
 //!   smallest torus is taken whose correlations in the window differ from the plane's by at most 0.001 at any range that is likely.
 
+use super::found::{Found, PilotResult, Prepared};
 use super::plan::{BLOCK_JITTER, BLOCK_PATH};
 use super::settings::Settings;
-use super::state::Keeper;
-use super::step_size::DualAveraging;
+use super::sshmc::Sshmc;
+use super::state::{Keeper, Tuning};
+use super::step_size::{DualAveraging, LONGEST_STEP};
 use super::torus::{likely, re_embed, shrink};
-use super::transition::{Info, Kernel, Tuning};
-use super::warmup::{LONGEST_STEP, metric_of};
+use super::window::metric_of;
 use crate::coordinates::{Coordinates, Fitted, learn};
 use crate::device::{Device, Flow};
+use crate::draws::Info;
 use crate::error::{Error, Result};
 use crate::hamiltonian::MassKind;
 use crate::integrate::{HyperMetric, Integrator, System};
@@ -26,7 +28,6 @@ use crate::random::{Purpose, Stream};
 use crate::structure::{Spectral, Structure};
 use cpu_time::ProcessTime;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Grids with fewer cells are fast in the usual torus.
@@ -43,46 +44,6 @@ const MOST_STEPS: [u32; 3] = [24, 48, 64];
 const ASSUMED: [f64; 2] = [0.4, 0.6];
 /// Tries to find a starting point.
 const TRIES: u32 = 60;
-
-/// What a pilot run found.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PilotResult {
-    /// Margin of the torus as a share of the window's longer side; none if the torus stays as it is.
-    margin: Option<f64>,
-    /// The longest range it makes likely.
-    longest: f64,
-    /// Latent gradients it took, and seconds of CPU time.
-    cost: u64,
-    seconds: f64,
-    /// Coordinates; none if the model has none of this kind.
-    found: Option<Found>,
-}
-
-/// Where and how to sample.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Found {
-    pub(super) coordinates: Coordinates,
-    /// Where hyperparameters are in these coordinates.
-    pub(super) metric: HyperMetric,
-    /// A step size that served.
-    pub(super) step: f64,
-}
-
-/// A model ready to be sampled.
-#[derive(Clone)]
-pub(super) struct Prepared {
-    pub(super) model: Arc<Model>,
-    pub(super) found: Option<Found>,
-    pub(super) cost: u64,
-    pub(super) seconds: f64,
-}
-
-impl Prepared {
-    /// A model as it is.
-    pub(super) fn plain(model: &Arc<Model>) -> Self {
-        Self { model: model.clone(), found: None, cost: 0, seconds: 0.0 }
-    }
-}
 
 /// Which of its findings a run wants.
 #[derive(Clone, Copy, Debug)]
@@ -172,7 +133,7 @@ struct Scouts {
 
 /// One of them.
 struct Scout {
-    kernel: Kernel,
+    kernel: Sshmc,
     averaging: DualAveraging,
     draws: Vec<Vec<f64>>,
 }
@@ -356,7 +317,7 @@ fn kernel(
     metric: &HyperMetric,
     attempt: u32,
     id: u32,
-) -> Result<Kernel> {
+) -> Result<Sshmc> {
     let (n, m) = (model.structure().dim(), metric.len());
     let seed = Settings::default().seed;
     let tuning = Tuning {
@@ -384,7 +345,7 @@ fn kernel(
         system.evaluate();
         if system.potential[0].is_finite() {
             let flow = Integrator::Joint(Flow::Rotation);
-            return Ok(Kernel::new(system, flow, tuning, seed, vec![id]));
+            return Ok(Sshmc::new(system, flow, tuning, seed, vec![id]));
         }
     }
     Err(Error::Numeric(

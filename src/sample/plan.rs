@@ -1,11 +1,12 @@
 //! Decides what all chains of a model share: coordinates, mass, integrator, tuning to start from, and what is recorded.
 
+use super::found::{Found, Prepared};
 use super::information::{Share, information};
-use super::pilot::{Found, Prepared};
 use super::settings::{CoordinateChoice, MassChoice, Method, Settings};
-use super::transition::Tuning;
+use super::state::Tuning;
 use super::warmup::Goals;
 use crate::coordinates::Coordinates;
+use crate::device::Flow;
 use crate::draws::FieldPlan;
 use crate::error::{Error, Result};
 use crate::hamiltonian::{LatentMass, MassKind};
@@ -23,7 +24,7 @@ pub(super) struct Plan<'a> {
     pub(super) integrator: Integrator,
     pub(super) tuning: Tuning,
     /// Share of the information that coordinates learn; none if they are fixed.
-    learn: Option<Share>,
+    pub(super) learn: Option<Share>,
     /// What a pilot run found, where the coordinates are its own.
     pub(super) found: Option<&'a Found>,
     pub(super) field: FieldPlan,
@@ -38,19 +39,11 @@ impl<'a> Plan<'a> {
             None => choose_coordinates(model, settings),
         };
         let mass = choose_mass(model, settings, &coordinates);
-        let constant = LatentMass::new(model.structure(), &mass, &coordinates)?.is_identity();
-        let centred = coordinates == Coordinates::Centred;
-        let integrator = settings.integrator_for(centred, constant);
-        if let Integrator::Joint(_) = integrator
-            && !constant
-        {
-            return Err(Error::input(
-                "integrator",
-                "ABLA, because the latents' mass depends on the hyperparameters",
-                "the joint leapfrog",
-                "choose the identity mass or ABLA",
-            ));
-        }
+        let integrator = match settings.method {
+            Method::Sshmc => choose_integrator(model, settings, &mass, &coordinates)?,
+            // The others have their own.
+            _ => Integrator::Joint(Flow::Drift),
+        };
         let grid = is_grid(model) && found.is_none();
         let (path, jitter) =
             if found.is_some() { (BLOCK_PATH, BLOCK_JITTER) } else { (PATH, JITTER) };
@@ -96,7 +89,7 @@ impl<'a> Plan<'a> {
 
 /// Mean trajectory length: a little over a quarter turn of the standardised posterior, so that successive draws lie on opposite
 /// sides of the mean more often than not, yet squares are forgotten too.
-const PATH: f64 = 2.0;
+pub(super) const PATH: f64 = 2.0;
 /// The same for fields on a grid, whose data-rich cells turn faster than the rest.
 const GRID_PATH: f64 = 1.6;
 /// The same in block coordinates.
@@ -144,8 +137,11 @@ impl Settings {
     }
 }
 
-/// A smaller torus of any sides would not do for a GPU.
+/// Whether a smaller torus may be looked for. One of any sides would not do for a GPU.
 pub(super) fn may_shrink(model: &Model, settings: &Settings) -> bool {
+    if settings.method != Method::Sshmc || !settings.small_torus || !settings.learns() {
+        return false;
+    }
     match model.structure() {
         Structure::Spectral(field) => {
             !settings.device.is_gpu() || field.sides() == Sides::PowersOfTwo
@@ -162,13 +158,14 @@ fn is_grid(model: &Model) -> bool {
 pub(super) fn takes_block(settings: &Settings) -> bool {
     let chosen = matches!(settings.coordinates, CoordinateChoice::Auto | CoordinateChoice::Block);
     let unit = matches!(settings.mass, MassChoice::Auto | MassChoice::Identity);
-    chosen && unit && !settings.device.is_gpu() && settings.information_share.is_none()
+    let sshmc = settings.method == Method::Sshmc;
+    sshmc && chosen && unit && !settings.device.is_gpu() && settings.information_share.is_none()
 }
 
 /// Refuses block coordinates that were asked for where there are none.
 pub(super) fn refuse_block(model: &Model, settings: &Settings) -> Result<()> {
     let asked = settings.coordinates == CoordinateChoice::Block;
-    let offered = settings.method == Method::Sshmc && is_grid(model) && takes_block(settings);
+    let offered = is_grid(model) && takes_block(settings);
     if !asked || offered {
         return Ok(());
     }
@@ -199,6 +196,26 @@ pub(super) fn choose_coordinates(
             let shift = model.start_mean().map(|mean| Arc::new(information.times(&mean)));
             (Coordinates::Informed { information, shift }, Some(share))
         }
+    }
+}
+
+/// The integrator, which must suit the mass.
+fn choose_integrator(
+    model: &Model,
+    settings: &Settings,
+    mass: &MassKind,
+    coordinates: &Coordinates,
+) -> Result<Integrator> {
+    let constant = LatentMass::new(model.structure(), mass, coordinates)?.is_identity();
+    let integrator = settings.integrator_for(*coordinates == Coordinates::Centred, constant);
+    match integrator {
+        Integrator::Joint(_) if !constant => Err(Error::input(
+            "integrator",
+            "ABLA, because the latents' mass depends on the hyperparameters",
+            "the joint leapfrog",
+            "choose the identity mass or ABLA",
+        )),
+        _ => Ok(integrator),
     }
 }
 

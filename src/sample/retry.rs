@@ -6,8 +6,8 @@
 //! Modi, Barnett and Carpenter 2023): the way back from it must also begin with a trajectory that is lost, so that one is followed too,
 //! and α = min(1, e^−Δ₂ (1 − e^−Δ') / (1 − e^−Δ₁)), Δ₁ and Δ' being the errors of the two lost trajectories.
 
-use super::transition::{Info, Kernel};
-use crate::baseline::DIVERGENT;
+use super::sshmc::Sshmc;
+use crate::draws::{DIVERGENT, Info};
 use crate::random::{Purpose, Stream};
 
 /// Energy error from which a trajectory counts as lost.
@@ -16,7 +16,7 @@ const LOST: f64 = 5.0;
 const SHORTER: f64 = 0.25;
 const NEARER: f64 = 0.5;
 
-impl Kernel {
+impl Sshmc {
     /// Makes a second try for a chain that is alone in its batch, if its tuning says so and it lost its trajectory.
     pub(super) fn retry_if_lost(&mut self, transition: u32, info: &mut Info) {
         let error = known(self.system.energy(0) - self.energy_before(0));

@@ -3,19 +3,44 @@
 //! Between two rounds chains are at rest: their states are in memory, and from them they go on with the same bits. So it does not matter
 //! which of them are computed together, and whether a state has been on a disk in between.
 
-use super::audit::EnergyAudit;
 use super::batch::Batch;
 use super::clock::RunClock;
-use super::member::Member;
+use super::member::{Member, begin, go_on_at, lanes};
 use super::plan::Plan;
 use super::recall::recall;
-use super::run::{Fit, empty, pool};
-use super::settings::Settings;
-use super::state::BatchState;
+use super::rival::{RivalAdapter, RivalChain};
+use super::settings::{Method, Settings};
+use super::state::{BatchState, EnergyAudit};
 use super::until::{Check, Ended, Until};
+use super::warmup::SshmcAdapter;
 use crate::draws::ChainDraws;
 use crate::error::{Error, Result};
+use crate::model::Model;
 use rayon::prelude::*;
+use std::sync::Arc;
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The model that was fitted.
+    pub model: Arc<Model>,
+    /// The settings it was fitted with; `draws` are those that were made.
+    pub settings: Settings,
+    /// Why it ended.
+    pub ended: Ended,
+    /// Seconds from its beginning to its end, without those between being stopped and resumed.
+    pub elapsed: f64,
+    /// Coordinates the chains ended in.
+    pub coordinates: &'static str,
+    /// Where it ran.
+    pub device: String,
+    /// What each chain recorded.
+    pub chains: Vec<ChainDraws>,
+    /// How far energies were from double precision; none where they were in it.
+    pub audit: Option<EnergyAudit>,
+    /// Whether sums could be kept exact there, as they always can on the CPU (see [`crate::device::gpu::Gpu::sums_exactly`]).
+    pub exact_sums: bool,
+}
 
 /// Chains of one model that are computed together, and where they are.
 struct Lot<'a> {
@@ -151,9 +176,29 @@ impl Rounds<'_> {
     fn run<'b>(&self, (mut lots, aim): Group<'b>) -> Result<Vec<Lot<'b>>> {
         let members: Vec<Member<'_>> = lots.iter().map(|lot| lot.member).collect();
         let states: Vec<BatchState> = lots.iter_mut().filter_map(|lot| lot.state.take()).collect();
-        let states = Batch::at(&members, states, self.clock)?.run_to(aim)?;
+        let states = self.run_members(&members, states, aim)?;
         lots.iter_mut().zip(states).for_each(|(lot, state)| lot.state = Some(state));
         Ok(lots)
+    }
+
+    /// Takes chains from their states, or from their starts if there are none, to so many transitions.
+    fn run_members(
+        &self,
+        members: &[Member<'_>],
+        states: Vec<BatchState>,
+        aim: u32,
+    ) -> Result<Vec<BatchState>> {
+        if self.settings.method == Method::Sshmc {
+            let kernel =
+                if states.is_empty() { begin(members)? } else { go_on_at(members, &states)? };
+            let goals = lanes(members).map(|(member, _)| (member.plan.goals(), member.plan.model));
+            let adapter = SshmcAdapter::new(goals);
+            return Batch::new(members, kernel, adapter, self.clock).run(states, aim);
+        }
+        // On the CPU each chain is a batch of its own, and the other methods run there alone.
+        let (plan, id) = (members[0].plan, members[0].ids[0]);
+        let (chain, adapter) = (RivalChain::new(plan, id)?, RivalAdapter::new(plan));
+        Batch::new(members, chain, adapter, self.clock).run(states, aim)
     }
 
     /// What each model does next.
@@ -238,16 +283,39 @@ impl Rounds<'_> {
     }
 }
 
+fn empty(plan: &Plan<'_>, settings: &Settings) -> Fit {
+    Fit {
+        model: plan.model.clone(),
+        settings: settings.clone(),
+        ended: Ended::Asked,
+        elapsed: 0.0,
+        coordinates: plan.name,
+        device: settings.device.name(),
+        chains: Vec::new(),
+        audit: None,
+        exact_sums: settings.device.as_gpu().is_none_or(|gpu| gpu.sums_exactly()),
+    }
+}
+
+/// As many threads as the settings ask for.
+pub(super) fn pool(settings: &Settings) -> Result<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(settings.threads.unwrap_or(0))
+        .build()
+        .map_err(|e| Error::Numeric(format!("cannot start threads: {e}")))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::run::{Progress, run, run_kept};
+    use super::super::progress::Progress;
+    use super::super::run::{run, run_kept};
     use super::super::state::Keeper;
-    use super::super::transition::Info;
     use super::*;
-    use crate::model::{Model, funnel};
+    use crate::draws::Info;
+    use crate::model::funnel;
     use crate::sample::Stage;
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicU32, Ordering};
-    use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
     /// Remembers what each look has shown, and how far the chains were to go.
@@ -356,6 +424,42 @@ mod tests {
             let fit = run_kept(&model, &settings, &(), &stopper).unwrap();
             assert_eq!(fit.settings.draws, whole.settings.draws, "{pieces:?}");
             assert!(bits(&fit) == bits(&whole), "{pieces:?}");
+        }
+    }
+
+    /// Methods, those that learn coordinates too; each is stopped during warm-up, at its end and while it draws.
+    #[test]
+    fn every_method_that_is_stopped_ends_where_it_would_have_ended() {
+        use super::super::settings::CoordinateChoice::{Auto, Informed};
+        let model = model();
+        for (method, coordinates) in [
+            (Method::Hmc, Auto),
+            (Method::Hmc, Informed),
+            (Method::HmcGibbs, Informed),
+            (Method::RmhmcGibbs, Auto),
+            (Method::RmhmcSoftAbs, Auto),
+            (Method::Nuts, Informed),
+        ] {
+            let until = Until { ess: 20.0, rhat: 5.0, most: 100, time: None };
+            let settings = Settings {
+                method,
+                coordinates,
+                warmup: 60,
+                steps: Some(3),
+                threads: Some(1),
+                ..settings(until)
+            };
+            let whole = run(&model, &settings, &()).unwrap();
+            let stopper = Stopper::default();
+            for piece in [10, 25, 30, 1, 40, 23] {
+                stopper.patience.store(piece, Ordering::Relaxed);
+                let stopped = run_kept(&model, &settings, &(), &stopper);
+                assert!(matches!(stopped, Err(Error::Stopped)), "{method:?} was not stopped");
+            }
+            stopper.patience.store(u32::MAX, Ordering::Relaxed);
+            let fit = run_kept(&model, &settings, &(), &stopper).unwrap();
+            assert_eq!((fit.settings.draws, fit.ended), (whole.settings.draws, whole.ended));
+            assert!(bits(&fit) == bits(&whole), "{method:?}, {coordinates:?}");
         }
     }
 

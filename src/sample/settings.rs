@@ -78,7 +78,7 @@ pub struct Settings {
     pub warmup: u32,
     /// Transitions that are kept; where `until` says when to end, those before the first look.
     pub draws: u32,
-    /// Draws on until the chains can be trusted; none: `draws` it is. Only [`Method::Sshmc`] can.
+    /// Draws on until the chains can be trusted; none: `draws` it is.
     pub until: Option<Until>,
     /// Seed of all randomness.
     pub seed: u64,
@@ -181,14 +181,6 @@ impl Settings {
         }
         if let Some(until) = self.until {
             at_least_one("max-draws", until.most)?;
-            if self.method != Method::Sshmc {
-                return Err(Error::input(
-                    "method",
-                    "sshmc, the one that can draw until the chains are trusted",
-                    self.method.name(),
-                    "say how many --draws it shall make",
-                ));
-            }
         }
         let inside = |name: &str, value: f64, lower: f64, upper: f64| {
             if value > lower && value < upper {

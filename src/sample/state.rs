@@ -2,16 +2,38 @@
 //!
 //! Randomness is a function of seed, chain and transition, so its state is the number of the transition.
 
-use super::audit::EnergyAudit;
-use super::pilot::PilotResult;
-use super::transition::Tuning;
-use super::warmup::AdapterState;
+use super::found::PilotResult;
+use super::learner::FieldLearner;
+use super::step_size::DualAveraging;
+use super::window::Moments;
+use crate::baseline::Scales;
 use crate::device::LatentState;
 use crate::draws::ChainDraws;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::integrate::HyperMetric;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+
+/// What the next trajectory of a chain needs to know.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Tuning {
+    /// ε of the latents.
+    pub step: f64,
+    /// ε of the hyperparameters over ε of the latents.
+    pub ratio: f64,
+    /// Length of a trajectory, in the latents' time.
+    pub path: f64,
+    /// The length is uniform on path × [1 − jitter, 1 + jitter].
+    pub jitter: f64,
+    /// Share of careful trajectories.
+    pub careful: f64,
+    /// Whether a trajectory that loses its energy is tried once more with smaller steps.
+    pub retry: bool,
+    /// Most steps a trajectory may have.
+    pub most_steps: u32,
+    /// Steps of every trajectory, whatever their size; none: as many as the length asks for.
+    pub steps: Option<u32>,
+}
 
 /// Where one chain is between two transitions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -20,8 +42,41 @@ pub struct ChainState {
     pub(super) phi: Vec<f64>,
     pub(super) by_phi: Vec<f64>,
     pub(super) potential: f64,
-    pub(super) metric: HyperMetric,
-    pub(super) tuning: Tuning,
+    pub(super) tuned: Tuned,
+}
+
+/// What the method that moves a chain was tuned to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Tuned {
+    /// The sampler proper.
+    Sshmc { metric: HyperMetric, tuning: Tuning },
+    /// Another: step sizes, the scales it learnt last, and gradients it computed past its target.
+    Rival { steps: [f64; 2], scales: Option<Scales>, extra: f64 },
+}
+
+impl ChainState {
+    /// What is said of a state of another method.
+    pub(super) fn of_another(&self) -> Error {
+        Error::Numeric("the state that was kept is one of another method".into())
+    }
+}
+
+/// What warm-up has learnt so far of a chain; the rest follows from the settings.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct AdapterState {
+    /// Step sizes of latents and of hyperparameters.
+    pub(super) steps: [DualAveraging; 2],
+    pub(super) field: Option<FieldLearner>,
+    pub(super) window: Window,
+}
+
+/// What is remembered of a window's draws.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Window {
+    /// Draws of φ, and whether its posterior was narrow in the window before.
+    Draws { draws: Vec<Vec<f64>>, narrow: bool },
+    /// Moments of latents and φ.
+    Moments(Moments),
 }
 
 /// Where a batch of chains is between two transitions.
@@ -69,6 +124,35 @@ impl BatchState {
         self.adapters.extend(other.adapters);
         self.records.extend(other.records);
         self.audit = EnergyAudit::worst_of(self.audit, other.audit);
+    }
+}
+
+/// What an audit found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EnergyAudit {
+    /// Transitions that were recomputed.
+    pub transitions: u32,
+    /// The largest error of a difference in energy.
+    pub worst: f64,
+}
+
+impl EnergyAudit {
+    /// An error of a difference in energy beyond which a run is suspect: acceptance probabilities are off by 5 %.
+    pub const SUSPECT: f64 = 0.05;
+
+    pub(super) fn worse(self, other: Self) -> Self {
+        Self {
+            transitions: self.transitions + other.transitions,
+            worst: self.worst.max(other.worst),
+        }
+    }
+
+    /// What two audits found together.
+    pub(crate) fn worst_of(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(one.worse(other)),
+            (one, other) => one.or(other),
+        }
     }
 }
 

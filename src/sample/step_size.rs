@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The largest step in the latents' time: a quarter turn and little more, beyond which small errors of the metric grow.
+pub(super) const LONGEST_STEP: f64 = 1.5;
+
 /// Adapts one step size towards a mean acceptance probability.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct DualAveraging {

@@ -1,250 +1,65 @@
-//! Makes one Markov transition on every chain of a batch: fresh momenta, a trajectory, and Metropolis on the joint H.
+//! Says what the one loop over transitions asks of a method, of what tunes it, and who may look on.
 
-use super::state::ChainState;
-use crate::baseline::{DIVERGENT, shortened};
+use super::state::{AdapterState, ChainState};
+use crate::device::Record;
+use crate::draws::Info;
 use crate::error::Result;
-use crate::integrate::{Integrator, Steps, System};
-use crate::random::{Purpose, Stream};
-use serde::{Deserialize, Serialize};
-use std::ops::Range;
+use crate::integrate::System;
 
-/// Careful trajectories take steps this much smaller, and go as much less far: where the posterior is stiffer than where the
-/// step size was learnt, a chain would otherwise sit still for long.
-const CAREFUL_STEP: f64 = 0.35;
+/// Chains of a batch that a method moves, each transition leaving the posterior as it is.
+pub(super) trait Transition {
+    /// Makes transition number `transition` on every chain; `watch` sees both ends of trajectories that are sums of energies.
+    fn step(
+        &mut self,
+        transition: u32,
+        watch: Option<&mut dyn Watch>,
+        info: &mut [Info],
+    ) -> Result<()>;
 
-/// What the next trajectory of a chain needs to know.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Tuning {
-    /// ε of the latents.
-    pub step: f64,
-    /// ε of the hyperparameters over ε of the latents.
-    pub ratio: f64,
-    /// Length of a trajectory, in the latents' time.
-    pub path: f64,
-    /// The length is uniform on path × [1 − jitter, 1 + jitter].
-    pub jitter: f64,
-    /// Share of careful trajectories.
-    pub careful: f64,
-    /// Whether a trajectory that loses its energy is tried once more with smaller steps.
-    pub retry: bool,
-    /// Most steps a trajectory may have.
-    pub most_steps: u32,
-    /// Steps of every trajectory, whatever their size; none: as many as the length asks for.
-    pub steps: Option<u32>,
-}
-
-/// What a reader may want to know of a transition.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Info {
-    /// Whether the proposal was taken.
-    pub accepted: bool,
-    /// Its acceptance probability.
-    pub acceptance: f64,
-    /// The same from the energy errors of the latent block alone, and of the hyperparameter block alone (ABLA).
-    pub block_acceptance: [f64; 2],
-    /// H at the start of the trajectory.
-    pub energy: f64,
-    /// Integrator steps made.
-    pub steps: u32,
-    /// Whether the trajectory diverged.
-    pub divergent: bool,
-}
-
-/// A batch of chains with their tuning.
-pub struct Kernel {
-    /// Positions and momenta.
-    pub system: System,
-    /// How trajectories are made.
-    pub integrator: Integrator,
-    /// Tuning of each chain.
-    pub tuning: Vec<Tuning>,
-    pub(super) seed: u64,
-    pub(super) ids: Vec<u32>,
-    steps: Steps,
-    pub(super) counts: Vec<u32>,
-    pub(super) sizes: Vec<f64>,
-    pub(super) saved: Saved,
-    /// Whether the device has room for a second point to come back to, and φ there.
-    pub(super) two_points: bool,
-    pub(super) second_phi: Vec<f64>,
-    accepted: Vec<bool>,
-}
-
-pub(super) struct Saved {
-    phi: Vec<f64>,
-    potential: Vec<f64>,
-    by_phi: Vec<f64>,
-    energy: Vec<f64>,
-}
-
-impl Saved {
-    /// Takes the hyperparameters of a chain, which are at `own`, back.
-    pub(super) fn give_back(&self, system: &mut System, own: Range<usize>, chain: usize) {
-        system.phi[own.clone()].copy_from_slice(&self.phi[own.clone()]);
-        system.by_phi[own.clone()].copy_from_slice(&self.by_phi[own]);
-        system.potential[chain] = self.potential[chain];
-    }
-}
-
-impl Kernel {
-    /// Chains `ids` of the run with this seed.
-    pub fn new(
-        mut system: System,
-        integrator: Integrator,
-        tuning: Tuning,
-        seed: u64,
-        ids: Vec<u32>,
-    ) -> Self {
-        let (b, m) = (ids.len(), system.phi.len());
-        Self {
-            two_points: tuning.retry && system.latents.make_room_aside(),
-            second_phi: system.phi.clone(),
-            system,
-            integrator,
-            tuning: vec![tuning; b],
-            seed,
-            ids,
-            steps: Steps::zero(b),
-            counts: vec![0; b],
-            sizes: vec![0.0; b],
-            saved: Saved {
-                phi: vec![0.0; m],
-                potential: vec![0.0; b],
-                by_phi: vec![0.0; m],
-                energy: vec![0.0; b],
-            },
-            accepted: vec![false; b],
-        }
+    /// An error if what was computed last is worthless.
+    fn status(&self) -> Result<()> {
+        Ok(())
     }
 
-    /// Makes transition number `transition`.
-    pub fn transition(&mut self, transition: u32, info: &mut [Info]) {
-        self.refresh(transition);
-        self.travel(transition);
-        self.decide(transition, info);
-        if let [info] = info {
-            self.retry_if_lost(transition, info);
-        }
-    }
+    /// Writes the model's φ of a chain.
+    fn hyperparameters(&self, chain: usize, phi: &mut [f64]);
+
+    /// Step size of a chain's latents.
+    fn step_size(&self, chain: usize) -> f64;
+
+    /// Latent gradients evaluated so far for a chain.
+    fn gradients(&self, chain: usize) -> u64;
+
+    /// Where fields are recorded.
+    fn recorder(&mut self) -> &mut dyn Record;
 
     /// Where a chain is, between two transitions.
-    pub(super) fn snapshot(&mut self, chain: usize) -> Result<ChainState> {
-        let system = &mut self.system;
-        let m = system.phi.len() / self.ids.len();
-        let own = chain * m..(chain + 1) * m;
-        Ok(ChainState {
-            latents: system.latents.snapshot(chain)?,
-            phi: system.phi[own.clone()].to_vec(),
-            by_phi: system.by_phi[own].to_vec(),
-            potential: system.potential[chain],
-            metric: system.metrics[chain].clone(),
-            tuning: self.tuning[chain],
-        })
-    }
+    fn snapshot(&mut self, chain: usize) -> Result<ChainState>;
 
-    /// Puts a chain back where it was.
-    pub(super) fn restore(&mut self, chain: usize, state: &ChainState) -> Result<()> {
-        let system = &mut self.system;
-        let m = system.phi.len() / self.ids.len();
-        let own = chain * m..(chain + 1) * m;
-        system.phi[own.clone()].copy_from_slice(&state.phi);
-        system.by_phi[own].copy_from_slice(&state.by_phi);
-        system.potential[chain] = state.potential;
-        system.metrics[chain] = state.metric.clone();
-        self.tuning[chain] = state.tuning;
-        system.latents.restore(chain, &state.latents, &state.phi)
-    }
+    /// Puts a chain back where it was: from there it goes on with the same bits.
+    fn restore(&mut self, chain: usize, state: &ChainState) -> Result<()>;
+}
 
-    /// Follows every chain's trajectory.
-    pub(super) fn travel(&mut self, transition: u32) {
-        self.plan(transition);
-        self.follow();
-    }
+/// Looks at the start and at the end of the trajectories of a transition.
+pub(super) trait Watch {
+    /// Looks at them; energies may be asked for.
+    fn look(&mut self, system: &mut System) -> Result<()>;
+}
 
-    /// Makes the steps that are planned.
-    pub(super) fn follow(&mut self) {
-        let longest = self.counts.iter().copied().max().unwrap_or(0);
-        let Self { system, integrator, tuning, steps, counts, sizes, .. } = self;
-        integrator.travel(system, steps, longest, |step, system, steps| {
-            for (b, tuning) in tuning.iter().enumerate() {
-                // Zero for chains whose trajectory is over or lost.
-                let moving = step < counts[b] && system.potential[b].is_finite();
-                steps.latents[b] = if moving { sizes[b] } else { 0.0 };
-                steps.hyperparameters[b] = steps.latents[b] * tuning.ratio;
-            }
-        });
-    }
+/// Tunes the chains of a batch during warm-up.
+pub(super) trait Adapter<T: Transition> {
+    /// Prepares the first transition.
+    fn begin(&mut self, chains: &mut T);
 
-    /// Draws momenta and saves the point to come back to.
-    pub(super) fn refresh(&mut self, transition: u32) {
-        self.draw_momenta(transition);
-        let system = &mut self.system;
-        system.latents.save();
-        system.latent_error.fill(0.0);
-        self.saved.phi.copy_from_slice(&system.phi);
-        self.saved.potential.copy_from_slice(&system.potential);
-        self.saved.by_phi.copy_from_slice(&system.by_phi);
-        self.saved.energy.copy_from_slice(system.energies());
-    }
+    /// Learns from the warm-up transition `index` just made.
+    fn update(&mut self, index: u32, chains: &mut T, info: &[Info]) -> Result<()>;
 
-    /// Draws momenta, the same whenever it is asked for those of a transition.
-    pub(super) fn draw_momenta(&mut self, transition: u32) {
-        let system = &mut self.system;
-        system.latents.refresh(transition, &system.phi);
-        let m = system.phi.len() / self.ids.len();
-        for (&id, p) in self.ids.iter().zip(system.p.chunks_exact_mut(m)) {
-            Stream::new(self.seed, id, transition, Purpose::Hyper).fill_normals(p);
-        }
-    }
+    /// Sets what is to hold from the last warm-up transition on.
+    fn finish(&mut self, chains: &mut T);
 
-    /// H of a chain at the start of the trajectory.
-    pub(super) fn energy_before(&self, chain: usize) -> f64 {
-        self.saved.energy[chain]
-    }
+    /// What was learnt so far of each chain.
+    fn state(&self) -> Vec<AdapterState>;
 
-    /// Chooses each chain's number of steps, and their size: what the length asks for, but never above the tuned one.
-    fn plan(&mut self, transition: u32) {
-        for (b, (tuning, &id)) in self.tuning.iter().zip(&self.ids).enumerate() {
-            let stream = Stream::new(self.seed, id, transition, Purpose::Jitter);
-            let u = stream.uniform(0);
-            let length = tuning.path * (1.0 + tuning.jitter * (2.0 * u - 1.0));
-            if let Some(steps) = tuning.steps {
-                self.counts[b] = steps;
-                self.sizes[b] = shortened(tuning.step, tuning.jitter, u);
-                continue;
-            }
-            let count = (length / tuning.step).round();
-            self.counts[b] = (count.max(1.0) as u32).min(tuning.most_steps);
-            self.sizes[b] = tuning.step.min(length / f64::from(self.counts[b]));
-            if stream.uniform(1) < tuning.careful {
-                self.sizes[b] *= CAREFUL_STEP;
-            }
-        }
-    }
-
-    /// Metropolis on H.
-    pub(super) fn decide(&mut self, transition: u32, info: &mut [Info]) {
-        let system = &mut self.system;
-        system.energies();
-        let m = system.phi.len() / self.ids.len();
-        for (b, info) in info.iter_mut().enumerate() {
-            let error = system.energy(b) - self.saved.energy[b];
-            let error = if error.is_nan() { f64::INFINITY } else { error };
-            let u = Stream::new(self.seed, self.ids[b], transition, Purpose::Accept).uniform(0);
-            let latent = system.latent_error[b];
-            *info = Info {
-                accepted: u < (-error).exp(),
-                acceptance: (-error).exp().min(1.0),
-                block_acceptance: [(-latent).exp().min(1.0), (latent - error).exp().min(1.0)],
-                energy: self.saved.energy[b],
-                steps: self.counts[b],
-                divergent: error > DIVERGENT,
-            };
-            self.accepted[b] = info.accepted;
-            if !info.accepted {
-                self.saved.give_back(system, b * m..(b + 1) * m, b);
-            }
-        }
-        system.latents.settle(&self.accepted);
-    }
+    /// Goes on from what was learnt before.
+    fn restore(&mut self, states: Vec<AdapterState>) -> Result<()>;
 }

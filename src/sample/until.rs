@@ -40,6 +40,8 @@ pub enum Ended {
     MostDraws,
     /// Its time was up.
     OutOfTime,
+    /// Whoever watched it asked it to stop.
+    Stopped,
 }
 
 impl Ended {
@@ -50,6 +52,7 @@ impl Ended {
             Ended::Trusted => "trusted",
             Ended::MostDraws => "most-draws",
             Ended::OutOfTime => "out-of-time",
+            Ended::Stopped => "stopped",
         }
     }
 }

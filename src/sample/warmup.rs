@@ -1,26 +1,22 @@
-//! Tunes a chain during warm-up: step sizes, the hyperparameters' metric and the coordinates.
+//! Tunes chains of the sampler proper during warm-up: step sizes, the hyperparameters' metric and the coordinates.
 //!
 //! Warm-up is cut into a first stretch that only looks for the typical set, with the hyperparameters held for half of it, windows
 //! that double in length, and a last stretch that only settles the step size. At the end of each window the metric becomes the
 //! covariance of the window's hyperparameter draws and the coordinates' shift q the one that would have centred its latents. Nothing is
 //! learnt from other chains, so a chain's draws do not depend on which others run beside it; nothing is learnt after warm-up.
 
-use super::information::{Share, information};
-use super::step_size::DualAveraging;
-use super::transition::{Info, Kernel, Tuning};
-use crate::coordinates::Coordinates;
-use crate::error::Result;
-use crate::hamiltonian::Target;
-use crate::integrate::{HyperMetric, Integrator};
+use super::information::Share;
+use super::learner::FieldLearner;
+use super::sshmc::Sshmc;
+use super::state::{AdapterState, ChainState, Tuning, Window};
+use super::step_size::{DualAveraging, LONGEST_STEP};
+use super::transition::{Adapter, Transition};
+use super::window::{metric_of, windows};
+use crate::draws::Info;
+use crate::error::{Error, Result};
+use crate::integrate::Integrator;
 use crate::model::Model;
-use crate::numeric::axpy;
-use crate::structure::Information;
-use nalgebra::{DMatrix, DVector};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// The largest step in the latents' time: a quarter turn and little more, beyond which small errors of the metric grow.
-pub(super) const LONGEST_STEP: f64 = 1.5;
 
 /// Standard deviation, on the unconstrained scale, up to which a hyperparameter's posterior counts as narrow: within twice
 /// that either way a field's stiffness changes by less than a factor of about five.
@@ -34,9 +30,6 @@ const CAREFUL: f64 = 0.04;
 const CAREFUL_WIDE: f64 = 0.15;
 /// Acceptance aimed at there at least: a step that is just stable at the centre is unstable where the field is stiffer.
 const ACCEPTANCE_WIDE: f64 = 0.92;
-
-/// Draws over which a tilt's derivatives are averaged.
-const SNAPSHOTS: usize = 4;
 
 /// What warm-up is to reach, and from where.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +51,7 @@ pub(crate) struct Goals {
 }
 
 /// Learns one chain's tuning.
-pub(crate) struct Adapter {
+struct Tuner {
     chain: usize,
     model: Arc<Model>,
     share: Option<Share>,
@@ -78,138 +71,9 @@ pub(crate) struct Adapter {
     field: Option<FieldLearner>,
 }
 
-/// What an adapter has learnt so far; the rest follows from its goals.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct AdapterState {
-    narrow: bool,
-    latents: DualAveraging,
-    hyperparameters: DualAveraging,
-    draws: Vec<Vec<f64>>,
-    field: Option<FieldLearner>,
-}
-
-/// Accumulates the mean latents and the mean likelihood gradient over a window.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct FieldLearner {
-    x: Vec<f64>,
-    g: Vec<f64>,
-    eta: Vec<f64>,
-    mean_x: Vec<f64>,
-    mean_g: Vec<f64>,
-    mean_eta: Vec<f64>,
-    count: f64,
-    /// Draws (φ and latents) spread over the window.
-    snapshots: Vec<(Vec<f64>, Vec<f64>)>,
-    next: f64,
-    /// Whether any point was seen at all.
-    seen: bool,
-    /// Whether the device keeps the means.
-    on_device: bool,
-}
-
-impl FieldLearner {
-    pub(super) fn new(n: usize, sites: usize) -> Self {
-        Self {
-            x: vec![0.0; n],
-            g: vec![0.0; n],
-            eta: vec![0.0; sites],
-            mean_x: vec![0.0; n],
-            mean_g: vec![0.0; n],
-            mean_eta: vec![0.0; sites],
-            count: 0.0,
-            snapshots: Vec::new(),
-            next: 4.0,
-            seen: false,
-            on_device: false,
-        }
-    }
-
-    /// Adds the current point; a rejected proposal leaves the last one, which counts again.
-    fn update(&mut self, kernel: &mut Kernel, chain: usize, phi: &[f64], moved: bool) {
-        if self.on_device {
-            self.count += 1.0;
-            return;
-        }
-        if moved {
-            kernel.system.latents.latents_and_score(chain, &mut self.x, &mut self.g);
-            kernel.system.latents.predictor(chain, &mut self.eta);
-            self.seen = true;
-        }
-        self.add(phi);
-    }
-
-    /// Adds the point a target was last evaluated at.
-    pub(super) fn observe(&mut self, target: &mut Target, z: &[f64], by_z: &[f64], phi: &[f64]) {
-        target.latents_and_score(z, by_z, &mut self.x, &mut self.g);
-        self.eta.copy_from_slice(target.predictor());
-        self.seen = true;
-        self.add(phi);
-    }
-
-    /// Counts the point that was seen last.
-    fn add(&mut self, phi: &[f64]) {
-        if !self.seen {
-            return;
-        }
-        self.count += 1.0;
-        // Spread over the window: a new snapshot each time its length has grown by half.
-        if self.count >= self.next {
-            self.next = 1.5 * self.count + 4.0;
-            if self.snapshots.len() >= SNAPSHOTS {
-                self.snapshots.remove(0);
-            }
-            self.snapshots.push((phi.to_vec(), self.x.clone()));
-        }
-        for (mean, now) in [
-            (&mut self.mean_x, &self.x),
-            (&mut self.mean_g, &self.g),
-            (&mut self.mean_eta, &self.eta),
-        ] {
-            let weight = 1.0 / self.count;
-            mean.iter_mut().zip(now).for_each(|(m, x)| *m += weight * (x - *m));
-        }
-    }
-
-    /// Fetches the means from where they are kept.
-    fn fetch(&mut self, kernel: &mut Kernel, chain: usize) {
-        if self.on_device {
-            let latents = &mut kernel.system.latents;
-            latents.learnt(chain, &mut self.mean_x, &mut self.mean_g, &mut self.mean_eta);
-        }
-    }
-
-    /// The coordinates that would have centred the latents seen, with a share of the likelihood's information; none if none
-    /// were seen.
-    pub(super) fn coordinates(
-        &self,
-        model: &Model,
-        phi: &[f64],
-        share: Share,
-    ) -> Option<Coordinates> {
-        (self.count > 0.0).then(|| {
-            let information = information(model, &self.mean_eta, phi, share);
-            let shift = Some(Arc::new(self.shift(&information)));
-            Coordinates::Informed { information, shift }
-        })
-    }
-
-    /// q = K x̄ − ḡ, with g = −∇ log p.
-    fn shift(&self, information: &Information) -> Vec<f64> {
-        let mut q = information.times(&self.mean_x);
-        axpy(-1.0, &self.mean_g, &mut q);
-        q
-    }
-
-    pub(super) fn restart(&mut self) {
-        self.next = 4.0;
-        self.snapshots.clear();
-        self.count = 0.0;
-    }
-}
-
-impl Adapter {
+impl Tuner {
     /// A tuner for `chain` of a batch.
-    pub(crate) fn new(chain: usize, goals: &Goals, model: &Arc<Model>) -> Self {
+    fn new(chain: usize, goals: &Goals, model: &Arc<Model>) -> Self {
         let structure = model.structure();
         let target = if goals.blocks { goals.acceptance.sqrt() } else { goals.acceptance };
         let averaging = DualAveraging::new(goals.start.step, target, LONGEST_STEP);
@@ -234,27 +98,26 @@ impl Adapter {
     }
 
     /// What it has learnt so far.
-    pub(super) fn state(&self) -> AdapterState {
+    fn state(&self) -> AdapterState {
         AdapterState {
-            narrow: self.narrow,
-            latents: self.latents.clone(),
-            hyperparameters: self.hyperparameters.clone(),
-            draws: self.draws.clone(),
+            steps: [self.latents.clone(), self.hyperparameters.clone()],
             field: self.field.clone(),
+            window: Window::Draws { draws: self.draws.clone(), narrow: self.narrow },
         }
     }
 
     /// Goes on from what was learnt before.
-    pub(super) fn restore(&mut self, state: AdapterState) {
-        self.narrow = state.narrow;
-        self.latents = state.latents;
-        self.hyperparameters = state.hyperparameters;
-        self.draws = state.draws;
-        self.field = state.field;
+    fn restore(&mut self, state: AdapterState) -> Result<()> {
+        let Window::Draws { draws, narrow } = state.window else {
+            return Err(Error::Numeric("what was learnt is of another method".into()));
+        };
+        (self.draws, self.narrow, self.field) = (draws, narrow, state.field);
+        [self.latents, self.hyperparameters] = state.steps;
+        Ok(())
     }
 
     /// Tells that the device keeps the means that coordinates are learnt from.
-    pub(crate) fn rely_on_device(&mut self) {
+    fn rely_on_device(&mut self) {
         if let Some(field) = &mut self.field {
             field.on_device = true;
         }
@@ -270,24 +133,24 @@ impl Adapter {
     }
 
     /// Prepares the first transition.
-    pub(crate) fn begin(&self, kernel: &mut Kernel) {
+    fn begin(&self, kernel: &mut Sshmc) {
         if self.held() > 0 {
             kernel.tuning[self.chain].ratio = 0.0;
         }
     }
 
     /// Whether it looks at latents at all.
-    pub(crate) fn learns_field(&self) -> bool {
+    fn learns_field(&self) -> bool {
         self.field.is_some()
     }
 
     /// Whether a window ends with the warm-up transition `index`.
-    pub(crate) fn ends_window(&self, index: u32) -> bool {
+    fn ends_window(&self, index: u32) -> bool {
         self.windows.contains(&(index + 1))
     }
 
     /// Learns from the warm-up transition `index` just made. True if the chain must be evaluated again.
-    pub(crate) fn update(&mut self, index: u32, kernel: &mut Kernel, info: &Info) -> Result<bool> {
+    fn update(&mut self, index: u32, kernel: &mut Sshmc, info: &Info) -> Result<bool> {
         let m = kernel.system.metrics[self.chain].len();
         let mut phi = kernel.system.phi[self.chain * m..(self.chain + 1) * m].to_vec();
         if let Integrator::Abla { .. } = kernel.integrator {
@@ -302,7 +165,7 @@ impl Adapter {
             self.latents.update(info.acceptance);
         }
         if let Some(field) = &mut self.field {
-            field.update(kernel, self.chain, &phi, info.accepted);
+            field.update(&mut *kernel.system.latents, self.chain, &phi, info.accepted);
         }
         if index >= self.held() {
             self.draws.push(phi.clone());
@@ -324,13 +187,12 @@ impl Adapter {
             self.latents.restart(self.latents.average());
             self.hyperparameters.restart(self.hyperparameters.average());
         }
-        self.set_steps(index, kernel);
+        self.set_steps(index, kernel, DualAveraging::step);
         Ok(changed)
     }
 
-    fn set_steps(&self, index: u32, kernel: &mut Kernel) {
-        let end = index + 1 >= self.last;
-        let pick = |d: &DualAveraging| if end { d.average() } else { d.step() };
+    /// Sets what the transition after `index` takes; `pick` says which step size.
+    fn set_steps(&self, index: u32, kernel: &mut Sshmc, pick: fn(&DualAveraging) -> f64) {
         let abla = matches!(kernel.integrator, Integrator::Abla { .. });
         let tuning = &mut kernel.tuning[self.chain];
         tuning.step = pick(&self.latents);
@@ -355,7 +217,7 @@ impl Adapter {
     }
 
     /// The metric becomes the covariance of the window's draws.
-    fn learn_metric(&mut self, kernel: &mut Kernel) {
+    fn learn_metric(&mut self, kernel: &mut Sshmc) {
         if let Some(metric) = metric_of(&self.draws) {
             kernel.system.metrics[self.chain] = metric;
         }
@@ -363,9 +225,9 @@ impl Adapter {
     }
 
     /// The coordinates become those the window's latents suggest. True if they changed.
-    fn learn_coordinates(&mut self, kernel: &mut Kernel, phi: &mut [f64]) -> Result<bool> {
+    fn learn_coordinates(&mut self, kernel: &mut Sshmc, phi: &mut [f64]) -> Result<bool> {
         let (Some(field), Some(share)) = (&mut self.field, self.share) else { return Ok(false) };
-        field.fetch(kernel, self.chain);
+        field.fetch(&mut *kernel.system.latents, self.chain);
         let centre = kernel.system.metrics[self.chain].centre();
         let Some(coordinates) = field.coordinates(&self.model, centre, share) else {
             return Ok(false);
@@ -375,7 +237,7 @@ impl Adapter {
     }
 
     /// The latents learn to follow the hyperparameters.
-    fn learn_tilt(&mut self, kernel: &mut Kernel, phi: &[f64]) -> bool {
+    fn learn_tilt(&mut self, kernel: &mut Sshmc, phi: &[f64]) -> bool {
         let Some(field) = &self.field else { return false };
         if !self.tilt || field.snapshots.is_empty() {
             return false;
@@ -387,54 +249,81 @@ impl Adapter {
     }
 }
 
-/// The metric of draws: their covariance, drawn a little towards a small diagonal one.
-pub(super) fn metric_of(draws: &[Vec<f64>]) -> Option<HyperMetric> {
-    let count = draws.len() as f64;
-    let m = draws.first()?.len();
-    let mut mean = DVector::zeros(m);
-    for draw in draws {
-        mean += DVector::from_column_slice(draw) / count;
-    }
-    let mut covariance = DMatrix::zeros(m, m);
-    for draw in draws {
-        let d = DVector::from_column_slice(draw) - &mean;
-        covariance += &d * d.transpose() / (count - 1.0).max(1.0);
-    }
-    let weight = count / (count + 5.0);
-    let covariance = covariance * weight + DMatrix::identity(m, m) * (1e-3 * (1.0 - weight));
-    HyperMetric::dense(mean.as_slice(), covariance)
+/// Tunes every chain of a batch.
+pub(super) struct SshmcAdapter {
+    tuners: Vec<Tuner>,
 }
 
-/// The transitions after which windows end.
-pub(super) fn windows(warmup: u32) -> Vec<u32> {
-    if warmup < 40 {
-        return Vec::new();
+impl SshmcAdapter {
+    /// For chains whose goals and models come in the order of the batch.
+    pub(super) fn new<'a>(chains: impl Iterator<Item = (Goals, &'a Arc<Model>)>) -> Self {
+        let tuner =
+            |(b, (goals, model)): (usize, (Goals, &Arc<Model>))| Tuner::new(b, &goals, model);
+        Self { tuners: chains.enumerate().map(tuner).collect() }
     }
-    let (first, last) = (warmup * 15 / 100, warmup * 85 / 100);
-    let mut ends = vec![first];
-    let mut length = (warmup / 20).max(10);
-    let mut end = first + length;
-    while end + 2 * length <= last {
-        ends.push(end);
-        length *= 2;
-        end += length;
-    }
-    ends.push(last);
-    ends
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Adapter<Sshmc> for SshmcAdapter {
+    fn begin(&mut self, kernel: &mut Sshmc) {
+        self.tuners.iter().for_each(|tuner| tuner.begin(kernel));
+    }
 
-    #[test]
-    fn windows_grow_and_end_before_warm_up_does() {
-        assert!(windows(20).is_empty());
-        for warmup in [40, 100, 500, 1000, 10_000] {
-            let ends = windows(warmup);
-            assert!(ends.windows(2).all(|w| w[1] > w[0] + 5), "{ends:?}");
-            assert!(*ends.last().unwrap() < warmup);
-            assert!(ends[0] >= warmup / 10);
+    fn update(&mut self, index: u32, kernel: &mut Sshmc, info: &[Info]) -> Result<()> {
+        let looking = self.tuners.iter().any(Tuner::learns_field);
+        if looking && kernel.system.latents.observe() {
+            self.tuners.iter_mut().for_each(Tuner::rely_on_device);
+        }
+        let ends = self.tuners.first().is_some_and(|tuner| tuner.ends_window(index));
+        let before = match ends && looking {
+            true => (0..info.len()).map(|b| kernel.snapshot(b)).collect::<Result<_>>()?,
+            false => Vec::new(),
+        };
+        let mut changed = false;
+        for (tuner, info) in self.tuners.iter_mut().zip(info) {
+            changed |= tuner.update(index, kernel, info)?;
+        }
+        if ends {
+            kernel.system.latents.forget();
+        }
+        if changed {
+            kernel.system.evaluate();
+            keep_finite(kernel, &before)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, kernel: &mut Sshmc) {
+        for tuner in &self.tuners {
+            tuner.set_steps(tuner.last.saturating_sub(1), kernel, DualAveraging::average);
         }
     }
+
+    fn state(&self) -> Vec<AdapterState> {
+        self.tuners.iter().map(Tuner::state).collect()
+    }
+
+    fn restore(&mut self, states: Vec<AdapterState>) -> Result<()> {
+        let mut each = self.tuners.iter_mut().zip(states);
+        each.try_for_each(|(tuner, state)| tuner.restore(state))
+    }
+}
+
+/// A change of coordinates keeps the latents, so the density there is still finite, but for rounding where data are extreme: a
+/// chain to which that happens keeps the coordinates it had.
+fn keep_finite(kernel: &mut Sshmc, before: &[ChainState]) -> Result<()> {
+    for b in 0..kernel.ids.len() {
+        if kernel.system.potential[b].is_finite() {
+            continue;
+        }
+        if let Some(state) = before.get(b) {
+            kernel.restore(b, state)?;
+        }
+        if !kernel.system.potential[b].is_finite() {
+            return Err(Error::Numeric(format!(
+                "chain {} lost its place when its coordinates were learnt; try --coordinates whitened or another --seed",
+                kernel.ids[b]
+            )));
+        }
+    }
+    Ok(())
 }

@@ -1,9 +1,10 @@
 //! Draws counts and points as a fitted log intensity would have them.
 
 use crate::data::{Counts, Window};
+use crate::likelihood::CountLikelihood;
 use crate::random::{Purpose, Stream};
 use rand::RngExt;
-use rand_distr::{Binomial, Distribution, Poisson};
+use rand_distr::{Binomial, Distribution};
 
 /// Streams of the counts and of the places.
 const COUNT: u32 = 0x7072_6563;
@@ -17,6 +18,8 @@ const TRIES: usize = 10_000;
 pub struct Predictive<'a> {
     /// Grid and exposure.
     pub counts: &'a Counts,
+    /// How counts scatter around their rate.
+    pub likelihood: CountLikelihood,
     /// The window.
     pub window: &'a Window,
     /// Seed of the draws.
@@ -24,8 +27,9 @@ pub struct Predictive<'a> {
 }
 
 impl Predictive<'_> {
-    /// New counts under a log intensity; 0 where nothing was observed. The draw's number chooses the random numbers.
-    pub fn counts(&self, draw: usize, field: &[f32]) -> Vec<f64> {
+    /// New counts under a log intensity and reported values of the likelihood's own hyperparameters; 0 where nothing was observed. The
+    /// draw's number chooses the random numbers.
+    pub fn counts(&self, draw: usize, field: &[f32], own: &[f64]) -> Vec<f64> {
         let mut rng = Stream::new(self.seed, draw as u32, COUNT, Purpose::Other).rng();
         let area = self.counts.grid().cell_area();
         let exposure = self.counts.exposure().iter();
@@ -33,8 +37,8 @@ impl Predictive<'_> {
             .zip(field)
             .map(|(&exposure, &x)| {
                 let rate = exposure * area * f64::from(x).exp();
-                // A rate too small to be a positive number has no points, one too large to count is a broken fit.
-                Poisson::new(rate).map_or(0.0, |law| law.sample(&mut rng))
+                // A rate too large to count is a broken fit.
+                self.likelihood.draw(rate, own, &mut rng).unwrap_or(0.0)
             })
             .collect()
     }
@@ -89,11 +93,12 @@ mod tests {
         let points = Points::new("p", vec![(0.5, 0.5)], None).unwrap();
         let pattern = Pattern::new(&points, window, Resolution::Cells(8)).unwrap();
         let (counts, window) = (&pattern.counts, &pattern.window);
-        let predictive = Predictive { counts, window, seed: 3 };
+        let likelihood = CountLikelihood::Poisson;
+        let predictive = Predictive { counts, likelihood, window, seed: 3 };
         let field = vec![50f32.ln(); counts.grid().cells()];
         let mut total = 0.0;
         for draw in 0..20 {
-            let drawn = predictive.counts(draw, &field);
+            let drawn = predictive.counts(draw, &field, &[]);
             assert!(drawn.iter().zip(counts.exposure()).all(|(&y, &e)| e > 0.0 || y == 0.0));
             let places = predictive.places(draw, &drawn);
             assert!(places.iter().all(|&place| window.contains(place)));
@@ -105,7 +110,7 @@ mod tests {
         let some = predictive.some_places(0, &crowd, 2000.0);
         // About Poisson(2000), within 6 sd.
         assert!((some.len() as f64 - 2000.0).abs() < 6.0 * 2000f64.sqrt(), "{}", some.len());
-        let few = predictive.counts(0, &field);
+        let few = predictive.counts(0, &field, &[]);
         assert_eq!(predictive.some_places(0, &few, 1e5), predictive.places(0, &few));
         // 20 draws of an area of 8 at rate 50: Poisson(8000), within 5 sd with probability 1 − 6e-7.
         assert!((total - 8000.0).abs() < 5.0 * 8000f64.sqrt(), "{total}");

@@ -7,6 +7,7 @@ use sshmc::check::{
     FEWEST_MOVES, Geweke, RankTest, World, WorldKind, exact_ranks, geweke, geweke_bound, judge,
     statistic_names, ways, worst_score,
 };
+use sshmc::likelihood::CountLikelihood;
 use sshmc::prior::Hyperparameters;
 
 pub(crate) const GEWEKE: Geweke = Geweke { chains: 32, length: 250, draws: 20_000, seed: 900 };
@@ -27,7 +28,10 @@ fn with_prior(world: &World, prior: &str) -> Hyperparameters {
 /// A prior one standard deviation away.
 fn elsewhere(kind: WorldKind) -> &'static str {
     match kind {
-        WorldKind::Lgcp { .. } => "sigma=lognormal(0,0.4)",
+        WorldKind::Lgcp { likelihood: CountLikelihood::Poisson, .. } => "sigma=lognormal(0,0.4)",
+        WorldKind::Lgcp { likelihood: CountLikelihood::NegativeBinomial, .. } => {
+            "size=lognormal(1.2,0.5)"
+        }
         WorldKind::Sv { .. } => "sigma=lognormal(0,0.5)",
         WorldKind::Logistic { .. } => "gamma=normal(0.9,0.7)",
         WorldKind::Funnel { .. } => "v=normal(1.3,1)",

@@ -41,7 +41,7 @@ fn cells(here: &Path) -> Vec<Cell> {
             }
         }
     }
-    assert_eq!(all.len(), 2 * 4 * 6 * 5, "models, methods or coordinates have changed");
+    assert_eq!(all.len(), 2 * 5 * 6 * 5, "models, methods or coordinates have changed");
     all
 }
 
@@ -51,10 +51,15 @@ impl Cell {
         let (model, coordinates) = (self.model.as_str(), self.coordinates.as_str());
         let published = ["auto", "centred"].contains(&coordinates);
         if coordinates == "block" {
-            return (self.device, self.method.as_str(), model) == ("cpu", "sshmc", "lgcp");
+            let map = ["lgcp", "negative-binomial"].contains(&model);
+            return map && (self.device, self.method.as_str()) == ("cpu", "sshmc");
         }
         match (self.device, self.method.as_str()) {
-            ("gpu", "sshmc") => model == "lgcp" || (model == "sv" && coordinates != "centred"),
+            ("gpu", "sshmc") => match model {
+                "lgcp" | "negative-binomial" => true,
+                "sv" => coordinates != "centred",
+                _ => false,
+            },
             ("gpu", _) => false,
             (_, "rmhmc-gibbs") => published,
             (_, "rmhmc-softabs") => published && ["logistic", "funnel"].contains(&model),
@@ -64,7 +69,7 @@ impl Cell {
 
     fn line(&self, replicates: Option<u32>, out: &str) -> String {
         let size = match self.model.as_str() {
-            "lgcp" => "--grid 4",
+            "lgcp" | "negative-binomial" => "--grid 4",
             "sv" => "--length 8",
             "logistic" => "--groups 2 --features 2 --rows 5",
             _ => "--dim 3",

@@ -3,7 +3,7 @@
 use sshmc::Result;
 use sshmc::check::{Draw, KernelPlan, Walker, Way, World};
 use sshmc::coordinates::{BlockSizes, Coordinates};
-use sshmc::device::{Flow, Latents};
+use sshmc::device::{Flow, Keep, Latents, Learn, Move, Record};
 use sshmc::draws::FieldDraws;
 use sshmc::hamiltonian::MassKind;
 use sshmc::integrate::{Integrator, Steps, System};
@@ -98,7 +98,8 @@ impl Mutant {
             Mutant::BlockLogDet => {
                 let sizes = BlockSizes { block: 5, band: 8, directions: 2 };
                 let likely = [[0.0, -1.0], [0.5, -1.6], [-0.4, -0.6], [0.3, -1.2]];
-                let block = Coordinates::block_informed(world.model(), &likely, sizes).unwrap();
+                let block =
+                    Coordinates::block_informed(world.model(), &likely, Some(sizes)).unwrap();
                 (block, identity, Integrator::Joint(Flow::Rotation), short)
             }
             _ => (whitened, identity, leapfrog, short),
@@ -151,15 +152,19 @@ impl Likelihood for Flipped {
         self.0.likelihood().sites()
     }
 
-    fn evaluate(&self, eta: &[f64], gradient: &mut [f64]) -> f64 {
+    fn parameters(&self) -> usize {
+        self.0.likelihood().parameters()
+    }
+
+    fn evaluate(&self, eta: &[f64], own: &[f64], gradient: &mut [f64], by_own: &mut [f64]) -> f64 {
         let turned: Vec<f64> = eta.iter().map(|e| -e).collect();
-        let value = self.0.likelihood().evaluate(&turned, gradient);
+        let value = self.0.likelihood().evaluate(&turned, own, gradient, by_own);
         gradient.iter_mut().for_each(|g| *g = -*g);
         value
     }
 
-    fn curvature(&self, eta: &[f64]) -> Curvature {
-        self.0.likelihood().curvature(eta)
+    fn curvature(&self, eta: &[f64], own: &[f64]) -> Curvature {
+        self.0.likelihood().curvature(eta, own)
     }
 }
 
@@ -316,7 +321,7 @@ impl Spoilt {
     }
 }
 
-impl Latents for Spoilt {
+impl Move for Spoilt {
     fn chains(&self) -> usize {
         1
     }
@@ -371,17 +376,15 @@ impl Latents for Spoilt {
     fn gradients(&self, chain: usize) -> u64 {
         self.inner.as_ref().unwrap().gradients(chain)
     }
+}
 
+impl Learn for Spoilt {
     fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &mut [f64]) -> Result<()> {
         self.inner().change(chain, coordinates, phi)
     }
 
     fn hyperparameters(&self, chain: usize, sampled: &[f64], phi: &mut [f64]) {
         self.inner.as_ref().unwrap().hyperparameters(chain, sampled, phi);
-    }
-
-    fn field(&mut self, chain: usize, out: &mut [f64]) {
-        self.inner().field(chain, out);
     }
 
     fn latents_and_score(&mut self, chain: usize, x: &mut [f64], g: &mut [f64]) {
@@ -391,8 +394,16 @@ impl Latents for Spoilt {
     fn predictor(&mut self, chain: usize, out: &mut [f64]) {
         self.inner().predictor(chain, out);
     }
+}
+
+impl Record for Spoilt {
+    fn field(&mut self, chain: usize, out: &mut [f64]) {
+        self.inner().field(chain, out);
+    }
 
     fn record(&mut self, draws: &mut [FieldDraws]) {
         self.inner().record(draws);
     }
 }
+
+impl Keep for Spoilt {}

@@ -11,9 +11,10 @@ use nalgebra::{DMatrix, DVector};
 use sshmc::coordinates::Coordinates;
 use sshmc::data::{Counts, GroupedTable, Returns, Table};
 use sshmc::hamiltonian::MassKind;
-use sshmc::likelihood::GaussianNoise;
+use sshmc::likelihood::{CountLikelihood, GaussianNoise};
 use sshmc::model::{
-    Column, LgcpOptions, MeanTerm, Model, funnel, gaussian, lgcp, logistic, stochvol,
+    Column, LgcpOptions, MeanTerm, Model, funnel, gaussian, gaussian_noise_learnt, lgcp, logistic,
+    stochvol,
 };
 use sshmc::prior::{Distribution, Hyperparameter, Hyperparameters, Scale};
 use sshmc::random::{Purpose, Stream};
@@ -49,12 +50,18 @@ pub(crate) fn cases() -> Vec<Case> {
         case("gaussian, ar1", measured_series()),
         case("gaussian, dense", measured_points()),
         case("gaussian, spectral", measured_grid()),
+        case("lgcp, negative binomial", cox(scattered())),
+        case("gaussian, noise learnt", noisy_series()),
     ]
 }
 
 fn bounded() -> LgcpOptions {
     let priors = vec!["range=uniform(0.05,0.3)".to_owned(), "sigma2=inv-gamma(3,2)".to_owned()];
     LgcpOptions { priors, ..LgcpOptions::default() }
+}
+
+fn scattered() -> LgcpOptions {
+    LgcpOptions { likelihood: CountLikelihood::NegativeBinomial, ..LgcpOptions::default() }
 }
 
 /// Counts on 2 × 3 cells, one of them unobserved, each with an exposure of its own.
@@ -116,6 +123,16 @@ fn measured_series() -> Model {
         .with_mean(MeanTerm { hyperparameter: 2, scale: 1.5, column })
         .unwrap()
         .with_offset(0.4)
+}
+
+/// An AR(1) process whose noise is learnt, one step unmeasured.
+fn noisy_series() -> Model {
+    let mut all: Vec<Hyperparameter> = ar1_priors().iter().cloned().collect();
+    let noise = Distribution::LogNormal { m: -0.3, s: 0.6 };
+    all.push(Hyperparameter::new("noise", Scale::Exp(1.0), noise).unwrap());
+    let structure = Structure::Ar1(Ar1::new(5).unwrap());
+    let precision = vec![2.0, 0.5, 0.0, 4.0, 1.0];
+    gaussian_noise_learnt(structure, Hyperparameters::new(all), normals(5, 6), precision).unwrap()
 }
 
 /// Points on a wavy line.

@@ -6,7 +6,7 @@
 use super::Case;
 use sshmc::Result;
 use sshmc::coordinates::Coordinates;
-use sshmc::device::{Flow, Latents};
+use sshmc::device::{Flow, Keep, Learn, Move, Record};
 use sshmc::hamiltonian::{LatentMass, MassKind, Target};
 use sshmc::random::{Purpose, Stream};
 use std::sync::{Arc, Mutex};
@@ -73,7 +73,7 @@ impl Probe {
     }
 }
 
-impl Latents for Probe {
+impl Move for Probe {
     fn chains(&self) -> usize {
         1
     }
@@ -152,13 +152,11 @@ impl Latents for Probe {
     fn gradients(&self, _chain: usize) -> u64 {
         self.target.evaluations()
     }
+}
 
+impl Learn for Probe {
     fn change(&mut self, _: usize, _: &Coordinates, _: &mut [f64]) -> Result<()> {
         Err(sshmc::Error::Numeric("the probe keeps its coordinates".into()))
-    }
-
-    fn field(&mut self, _chain: usize, out: &mut [f64]) {
-        out.copy_from_slice(self.target.reported());
     }
 
     fn latents_and_score(&mut self, _chain: usize, x: &mut [f64], g: &mut [f64]) {
@@ -170,3 +168,11 @@ impl Latents for Probe {
         out.copy_from_slice(self.target.predictor());
     }
 }
+
+impl Record for Probe {
+    fn field(&mut self, _chain: usize, out: &mut [f64]) {
+        out.copy_from_slice(self.target.reported());
+    }
+}
+
+impl Keep for Probe {}

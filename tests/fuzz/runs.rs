@@ -66,7 +66,9 @@ fn use_run(directory: &Path, with_page: bool) -> sshmc::Result<()> {
     assert!(fields.all().iter().all(|field| field.len() == fields.sites()));
     if run.record.lgcp.is_some() {
         let data = run.lgcp()?;
-        let predictive = Predictive { counts: &data.counts, window: &data.window, seed: 1 };
+        let likelihood = data.likelihood;
+        let (counts, window) = (&data.counts, &data.window);
+        let predictive = Predictive { counts, likelihood, window, seed: 1 };
         predict_cells(&run, 5, &predictive)?;
     } else if run.summary.model == "sv" {
         forecast(&run, 2, 1)?;

@@ -6,7 +6,7 @@ use sshmc::coordinates::Coordinates;
 use sshmc::device::{Device, Flow};
 use sshmc::hamiltonian::{MassKind, Target};
 use sshmc::integrate::{HyperMetric, Integrator, Steps, System};
-use sshmc::sample::{Info, Kernel, Tuning};
+use sshmc::sample::{Info, Sshmc, Tuning};
 use sshmc::structure::Information;
 
 const ABLA: Integrator = Integrator::Abla { flow: Flow::Drift, k1: 2, k2: 1 };
@@ -131,7 +131,7 @@ fn while_hyperparameters_are_frozen_nothing_returns() {
         most_steps: 100,
         steps: None,
     };
-    let mut kernel = Kernel::new(system, ABLA, tuning, 5, world.ids().collect());
+    let mut kernel = Sshmc::new(system, ABLA, tuning, 5, world.ids().collect());
     let mut info = vec![Info::default(); world.chains as usize];
     kernel.transition(0, &mut info);
     let before = device.as_gpu().unwrap().cost();

@@ -7,7 +7,7 @@ use sshmc::device::{Device, Flow, gpu::Cost};
 use sshmc::draws::{FieldDraws, FieldPlan};
 use sshmc::hamiltonian::MassKind;
 use sshmc::integrate::{HyperMetric, Integrator, System};
-use sshmc::sample::{Info, Kernel, Tuning};
+use sshmc::sample::{Info, Sshmc, Tuning};
 use sshmc::structure::Structure;
 
 pub(crate) fn open() -> Device {
@@ -31,7 +31,7 @@ pub(crate) fn since(device: &Device, before: Cost) -> Cost {
     }
 }
 
-fn kernel(device: &Device, world: &World, integrator: Integrator) -> Kernel {
+fn kernel(device: &Device, world: &World, integrator: Integrator) -> Sshmc {
     let chains: Vec<(u32, Vec<f64>)> = world.ids().map(|id| (id, world.z(id))).collect();
     let phi: Vec<f64> = world.ids().flat_map(|id| world.phi(id)).collect();
     let coordinates = world.rounded(0.0);
@@ -53,7 +53,7 @@ fn kernel(device: &Device, world: &World, integrator: Integrator) -> Kernel {
         most_steps: 100,
         steps: None,
     };
-    Kernel::new(system, integrator, tuning, 1, world.ids().collect())
+    Sshmc::new(system, integrator, tuning, 1, world.ids().collect())
 }
 
 #[test]

@@ -8,7 +8,7 @@ use sshmc::check::{largest, largest_difference};
 use sshmc::device::{Device, Flow};
 use sshmc::hamiltonian::MassKind;
 use sshmc::integrate::{HyperMetric, Integrator, System};
-use sshmc::sample::{Info, Kernel, Tuning};
+use sshmc::sample::{Info, Sshmc, Tuning};
 
 const TRANSITIONS: u32 = 4;
 /// Two chains, which part ways with their first momenta.
@@ -35,7 +35,7 @@ fn follow(device: &Device, side: usize, step: f64) -> [Vec<f64>; 2] {
         steps: None,
     };
     let joint = Integrator::Joint(Flow::Rotation);
-    let mut kernel = Kernel::new(system, joint, tuning, 3, (0..CHAINS).collect());
+    let mut kernel = Sshmc::new(system, joint, tuning, 3, (0..CHAINS).collect());
     let mut info = vec![Info::default(); CHAINS as usize];
     let mut seen = [Vec::new(), Vec::new()];
     for transition in 0..TRANSITIONS {

@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, reason = "figures are shown beside a failure, or when asked for")]
 
 mod abla;
+mod audits;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../posterior/compare.rs"]
@@ -17,6 +18,7 @@ mod errors;
 mod faults;
 mod field;
 mod grids;
+mod likelihoods;
 mod momenta;
 mod own;
 mod posterior;
@@ -26,4 +28,5 @@ mod series;
 mod soak;
 mod together;
 mod trajectory;
+mod twin;
 mod worlds;

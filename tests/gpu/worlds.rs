@@ -4,7 +4,9 @@ use crate::common::{ar1_priors, normals};
 pub(crate) use sshmc::check::Problem as World;
 use sshmc::data::{Counts, Covariate, Raster, Returns, Table};
 use sshmc::device::{Device, Flow, Latents};
-use sshmc::model::{LgcpOptions, Model, gaussian, lgcp, stochvol};
+use sshmc::likelihood::CountLikelihood;
+use sshmc::model::{LgcpOptions, Model, gaussian, gaussian_noise_learnt, lgcp, stochvol};
+use sshmc::prior::{Distribution, Hyperparameter, Hyperparameters, Scale};
 use sshmc::structure::{Anisotropy, Ar1, Kernel, Sides, Structure};
 use std::io::Cursor;
 use std::sync::{Arc, LazyLock};
@@ -39,6 +41,15 @@ pub(crate) fn cox_with(rows: usize, columns: usize, options: LgcpOptions) -> Arc
 
 /// Counts on a grid and two covariates, one of which follows the rows.
 pub(crate) fn with_covariates(rows: usize, columns: usize) -> Arc<Model> {
+    covariates_and(CountLikelihood::Poisson, rows, columns)
+}
+
+/// The same with counts of another law.
+pub(crate) fn covariates_and(
+    likelihood: CountLikelihood,
+    rows: usize,
+    columns: usize,
+) -> Arc<Model> {
     let noise = normals(rows * columns, 78);
     let counts = noise.iter().map(|e| (1.5 * e.exp()).round()).collect();
     let counts = Counts::from_vec(rows, columns, counts).unwrap();
@@ -60,7 +71,8 @@ pub(crate) fn with_covariates(rows: usize, columns: usize) -> Arc<Model> {
         covariate("slope", |x, y| y + 0.1 * (9.0 * x).sin()),
         covariate("wave", |x, y| (7.0 * x + 2.0 * y).cos()),
     ];
-    let options = LgcpOptions { covariates, sides: Sides::PowersOfTwo, ..LgcpOptions::default() };
+    let sides = Sides::PowersOfTwo;
+    let options = LgcpOptions { covariates, likelihood, sides, ..LgcpOptions::default() };
     Arc::new(lgcp(&counts, &options).unwrap())
 }
 
@@ -88,9 +100,22 @@ pub(crate) fn series(steps: usize) -> Arc<Model> {
     Arc::new(stochvol(&Returns::from_vec(y).unwrap(), &[]).unwrap())
 }
 
+/// A series measured with noise of unknown scale.
+pub(crate) fn noisy(steps: usize) -> Arc<Model> {
+    let mut all: Vec<Hyperparameter> = ar1_priors().iter().cloned().collect();
+    let prior = Distribution::LogNormal { m: -0.3, s: 0.6 };
+    all.push(Hyperparameter::new("noise", Scale::Exp(1.0), prior).unwrap());
+    let structure = Structure::Ar1(Ar1::new(steps).unwrap());
+    let precision = (0..steps).map(|t| f64::from(t as u32 % 4) * 0.5).collect();
+    let y = normals(steps, 33);
+    Arc::new(gaussian_noise_learnt(structure, Hyperparameters::new(all), y, precision).unwrap())
+}
+
 /// Sizes around those of workgroups and lines, square and not, one chain and many; every length of transform's last pass.
 pub(crate) fn worlds() -> Vec<World> {
     let smooth = LgcpOptions { kernel: Kernel::Gaussian, ..LgcpOptions::default() };
+    let beyond = CountLikelihood::NegativeBinomial;
+    let scattered = LgcpOptions { likelihood: beyond, ..LgcpOptions::default() };
     let anisotropy = Anisotropy::new(90.0, 2.0).unwrap();
     let along = LgcpOptions { kernel: Kernel::Matern1, anisotropy, ..LgcpOptions::default() };
     let world = |name: &str, model, kappa, chains| World {
@@ -112,6 +137,9 @@ pub(crate) fn worlds() -> Vec<World> {
         world("16 x 9, Gaussian", cox_with(16, 9, smooth), 0.3, 2),
         world("16 x 9, Matern 1, anisotropic", cox_with(16, 9, along), 0.3, 2),
         world("12 x 17, exposure", exposed(12, 17), 0.2, 2),
+        world("11 x 14, negative binomial", cox_with(11, 14, scattered), 0.2, 2),
+        world("9 x 12, negative binomial, covariates", covariates_and(beyond, 9, 12), 0.0, 3),
+        world("1030 steps, noise learnt", noisy(1030), 0.4, 2),
         world("1 step", series(1), 0.5, 2),
         world("7 returns", series(7), 0.0, 1),
         world("8 returns", series(8), 0.5, 3),

@@ -10,5 +10,6 @@ mod conjugate;
 mod determinism;
 mod grids;
 mod references;
+mod stored;
 mod tori;
 mod windows;

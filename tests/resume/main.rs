@@ -14,6 +14,7 @@ mod damage;
 mod full;
 mod grow;
 mod kill;
+mod methods;
 mod previous;
 mod refused;
 mod stop;

@@ -4,15 +4,15 @@ use super::{FIT, complaint, output, succeed, with_data};
 use std::fs;
 
 /// What is typed, and parts of the answer. `run` and `other` are fits of the same data with other seeds, `next` has the chains after
-/// those of `run`, `far` later ones, `nuts` is a fit that keeps no state, `theirs` is no fit, and `old` and `zarr` are of other versions.
+/// those of `run`, `far` later ones, `bare` is a fit without its state, `theirs` is no fit, and `old` and `zarr` are of other versions.
 const REFUSED: [(&str, &[&str]); 21] = [
     ("resume absent", &["absent", "nothing there", "--out DIR"]),
     ("resume theirs", &["theirs", "something else", "--out DIR"]),
-    ("resume nuts", &["nuts", "--method sshmc"]),
+    ("resume bare", &["bare", "a fit whose state was kept"]),
     ("resume old", &["sshmc 9.9.9", "use the version that wrote it"]),
     ("extend absent --draws 5", &["nothing there"]),
     ("extend theirs --draws 5", &["something else"]),
-    ("extend nuts --draws 5", &["--method sshmc"]),
+    ("extend bare --draws 5", &["a fit whose state was kept"]),
     ("extend run --draws 0", &["--draws", "at least 1"]),
     ("extend run --draws 4294967295", &["--draws", "at most"]),
     ("merge run theirs --out all", &["theirs", "something else"]),
@@ -39,10 +39,11 @@ fn whatever_does_not_belong_is_refused_and_nothing_is_touched() {
         format!("{fit} --chain-offset 2 --out next"),
         format!("{fit} --chain-offset 9 --out far"),
         format!("{} --out other", fit.replace("--seed 3", "--seed 4")),
-        "fit funnel --dim 3 --method nuts --warmup 20 --draws 20 --quiet --out nuts".to_owned(),
+        "fit funnel --dim 3 --warmup 20 --draws 20 --quiet --out bare".to_owned(),
     ] {
         succeed(here, &line);
     }
+    fs::remove_dir_all(here.join("bare/state")).unwrap();
     fs::create_dir(here.join("theirs")).unwrap();
     fs::write(here.join("theirs/thesis.tex"), "").unwrap();
     for name in ["old", "zarr"] {

@@ -173,25 +173,3 @@ fn several_series_on_a_gpu_are_fitted_together_and_resumed_as_one() {
     assert!(draws("alone") == draws("run/b"), "other draws than alone");
     assert!(draws("alone") != draws("run/a"), "the comparison sees nothing");
 }
-
-/// Other methods keep no state: what they have written goes, and a line says so.
-#[test]
-fn a_method_that_keeps_nothing_says_so_and_leaves_nothing() {
-    let directory = with_data();
-    let here = directory.path();
-    let before = fs::read_dir(here).unwrap().count();
-    let mut child =
-        sshmc(here, &format!("{FIT} --draws 100000 --method nuts --out lost")).spawn().unwrap();
-    let begun = || {
-        let mut entries = fs::read_dir(here).unwrap().map(|entry| entry.unwrap().path());
-        entries.any(|path| path.join("draws.zarr").exists())
-    };
-    while !begun() {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before it could be stopped");
-        std::thread::yield_now();
-    }
-    let output = signal(child, "INT");
-    assert_eq!(output.status.code(), Some(130), "{}", complaint(&output));
-    assert!(complaint(&output).starts_with("stopped: nothing is kept"), "{}", complaint(&output));
-    assert_eq!(fs::read_dir(here).unwrap().count(), before, "something is left");
-}

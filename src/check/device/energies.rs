@@ -10,11 +10,11 @@ use crate::data::Counts;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::hamiltonian::{MassKind, Target};
+use crate::likelihood::CountLikelihood;
 use crate::model::{LgcpOptions, Model, lgcp};
 use crate::random::{Purpose, Stream};
 use crate::sample::{EnergyAudit, Settings, run};
 use crate::structure::{Information, Sides};
-use rand_distr::{Distribution, Poisson};
 use std::sync::Arc;
 
 /// A point, and the coordinates it is in, all of which single precision holds.
@@ -31,6 +31,9 @@ pub struct EnergyPoint {
     /// Hyperparameters.
     pub phi: Vec<f64>,
 }
+
+/// Size of counts beyond Poisson's.
+const SIZE: f64 = 2.0;
 
 fn rounded(x: &[f64]) -> Vec<f64> {
     x.iter().map(|&x| f64::from(x as f32)).collect()
@@ -53,22 +56,31 @@ impl EnergyPoint {
         }
     }
 
-    /// A draw of a field on a square grid and of counts given the field, so that forces balance, in coordinates with information κ.
+    /// A draw of a field on a square grid and of Poisson counts given the field, so that forces balance, in coordinates with information κ.
     pub fn of_field(side: usize, kappa: f64) -> Result<Self> {
-        let options = LgcpOptions { sides: Sides::PowersOfTwo, ..LgcpOptions::default() };
+        Self::of_counts(CountLikelihood::Poisson, side, kappa)
+    }
+
+    /// The same with counts of another law, where they scatter as much again as Poisson's if two are expected.
+    pub fn of_counts(likelihood: CountLikelihood, side: usize, kappa: f64) -> Result<Self> {
+        let sides = Sides::PowersOfTwo;
+        let options = LgcpOptions { likelihood, sides, ..LgcpOptions::default() };
         let model = |counts| -> Result<Arc<Model>> {
             Ok(Arc::new(lgcp(&Counts::from_vec(side, side, counts)?, &options)?))
         };
         let cells = (side * side) as f64;
         let empty = model(vec![1.0; side * side])?;
-        let working = [0.0, 0.03f64.ln(), (0.5 * cells).ln() - 0.5];
+        let mut working = vec![0.0, 0.03f64.ln()];
+        let own = vec![SIZE; likelihood.hyperparameters().len()];
+        working.extend(own.iter().map(|size| size.ln()));
+        working.push((0.5 * cells).ln() - 0.5);
         let mut z = rounded(&normals(empty.structure().dim(), 3));
         let whitened = Coordinates::whitened();
         let mut target = Target::new(empty.clone(), &whitened)?;
         evaluate(&mut target, &z, &empty.hyperparameters().coordinates(&working));
         let mut rng = Stream::new(5, 0, 0, Purpose::Other).rng();
         let mut count =
-            |eta: &f64| Poisson::new(eta.exp() / cells).map_or(0.0, |law| law.sample(&mut rng));
+            |eta: &f64| likelihood.draw(eta.exp() / cells, &own, &mut rng).unwrap_or(0.0);
         let model = model(target.predictor().iter().map(&mut count).collect())?;
         let mut phi = model.hyperparameters().coordinates(&working);
         let name = format!("{side} x {side}, kappa {kappa}");

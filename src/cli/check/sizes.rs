@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use sshmc::check::WorldKind;
+use sshmc::likelihood::CountLikelihood;
 use sshmc::structure::Sides;
 use sshmc::{Error, Result};
 
@@ -10,6 +11,8 @@ use sshmc::{Error, Result};
 pub(crate) enum ModelName {
     /// Log-Gaussian Cox process on a grid
     Lgcp,
+    /// The same whose counts scatter more than Poisson's: negative binomial, its size learnt
+    NegativeBinomial,
     /// Stochastic volatility
     Sv,
     /// Hierarchical logistic regression
@@ -23,6 +26,7 @@ impl ModelName {
     pub(crate) fn name(self) -> &'static str {
         match self {
             ModelName::Lgcp => "lgcp",
+            ModelName::NegativeBinomial => "negative-binomial",
             ModelName::Sv => "sv",
             ModelName::Logistic => "logistic",
             ModelName::Funnel => "funnel",
@@ -38,7 +42,7 @@ impl ModelName {
 /// Sizes of simulated data, each for one model.
 #[derive(Args, Debug)]
 pub(crate) struct Sizes {
-    /// lgcp: cells along each side of the grid, with about as many points as cells [default: 24]
+    /// lgcp, negative-binomial: cells along each side of the grid, with about as many points as cells [default: 24]
     #[arg(long, value_name = "N", help_heading = "Size")]
     grid: Option<usize>,
     /// sv: number of returns [default: 100]
@@ -66,20 +70,26 @@ impl Sizes {
     /// The world of a model; sizes of other models are refused.
     pub(crate) fn kind(&self, model: ModelName, gpu: bool) -> Result<WorldKind> {
         let all = [
-            ("--grid", ModelName::Lgcp, self.grid, 2, MOST_SIDE),
-            ("--length", ModelName::Sv, self.length, 2, MOST),
-            ("--groups", ModelName::Logistic, self.groups, 1, MOST),
-            ("--features", ModelName::Logistic, self.features, 1, 1000),
-            ("--rows", ModelName::Logistic, self.rows, 1, MOST),
-            ("--dim", ModelName::Funnel, self.dim, 1, MOST),
+            (
+                "--grid",
+                &[ModelName::Lgcp, ModelName::NegativeBinomial][..],
+                self.grid,
+                2,
+                MOST_SIDE,
+            ),
+            ("--length", &[ModelName::Sv], self.length, 2, MOST),
+            ("--groups", &[ModelName::Logistic], self.groups, 1, MOST),
+            ("--features", &[ModelName::Logistic], self.features, 1, 1000),
+            ("--rows", &[ModelName::Logistic], self.rows, 1, MOST),
+            ("--dim", &[ModelName::Funnel], self.dim, 1, MOST),
         ];
-        for (option, owner, value, least, most) in all {
+        for (option, owners, value, least, most) in all {
             let Some(value) = value else { continue };
-            if owner != model {
+            if !owners.contains(&model) {
                 return Err(Error::input(
                     option,
                     format!("a size of {}", model.name()),
-                    format!("one of {}", owner.name()),
+                    format!("one of {}", owners[0].name()),
                     "leave it out",
                 ));
             }
@@ -90,8 +100,11 @@ impl Sizes {
         }
         // Grids below 3 x 3 have no sixth cell to leave unobserved, which does no harm.
         let sides = if gpu { Sides::PowersOfTwo } else { Sides::default() };
+        let grid =
+            |likelihood| WorldKind::Lgcp { side: self.grid.unwrap_or(24), sides, likelihood };
         Ok(match model {
-            ModelName::Lgcp => WorldKind::Lgcp { side: self.grid.unwrap_or(24), sides },
+            ModelName::Lgcp => grid(CountLikelihood::Poisson),
+            ModelName::NegativeBinomial => grid(CountLikelihood::NegativeBinomial),
             ModelName::Sv => WorldKind::Sv { length: self.length.unwrap_or(100) },
             ModelName::Logistic => WorldKind::Logistic {
                 groups: self.groups.unwrap_or(6),

@@ -10,7 +10,7 @@ use sshmc::archive::{Axis, Variable};
 use sshmc::data::OutputDir;
 use sshmc::model::Model;
 use sshmc::report::{LgcpRecord, Truth, counted};
-use sshmc::sample::{Footprint, Method, Settings};
+use sshmc::sample::{Footprint, Settings};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,8 +28,8 @@ pub(crate) struct Job {
     pub(crate) output: OutputDir,
     /// The same as the user typed it.
     pub(crate) shown: PathBuf,
-    /// The directory that `sshmc resume` takes, if the run can be resumed.
-    pub(super) whole: Option<PathBuf>,
+    /// The directory that `sshmc resume` takes.
+    pub(super) whole: PathBuf,
     /// Time between two checkpoints.
     pub(super) interval: Duration,
     /// True values, if they are known.
@@ -87,7 +87,6 @@ pub(crate) fn open(
     directory: &Path,
     common: &Common,
     inputs: &[&Path],
-    kept: bool,
     part: bool,
 ) -> sshmc::Result<OutputDir> {
     if let Origin::Resumed { .. } = common.origin
@@ -98,9 +97,6 @@ pub(crate) fn open(
     if !part {
         keep_inputs(directory, inputs)?;
         Task::clear_stillborn(directory)?;
-    }
-    if !kept {
-        return OutputDir::create(directory);
     }
     let output = OutputDir::begin(directory)?;
     if !part {
@@ -137,9 +133,8 @@ impl Job {
         let whole = common.directory(model.name());
         let part = directory.is_some();
         let shown = directory.unwrap_or_else(|| whole.clone());
-        let whole = (settings.method == Method::Sshmc).then_some(whole);
-        let output = bounds::check(&footprint, &shown)
-            .and_then(|()| open(&shown, common, inputs, whole.is_some(), part));
+        let output =
+            bounds::check(&footprint, &shown).and_then(|()| open(&shown, common, inputs, part));
         let output = output.map_err(Failure::preparing)?;
         let words = std::iter::once("sshmc".to_owned()).chain(common.origin.words());
         let command = as_typed(words);

@@ -5,7 +5,7 @@ use crate::cli::failure::Failure;
 use crate::cli::interrupt;
 use crate::cli::progress::Watch;
 use crate::cli::screen::Screen;
-use sshmc::archive::{Archive, Contents, Mark, archive_of};
+use sshmc::archive::{Archive, Contents, archive_of};
 use sshmc::checkpoint::{CheckpointOptions, Checkpoints, has_states};
 use sshmc::data::OutputDir;
 use sshmc::report::{self, Run, RunRecord, Summary, write_draws};
@@ -105,20 +105,11 @@ impl Job {
         Ok(kept)
     }
 
-    /// Samples, with draws written to the archive as they come, or at the end if the run is not kept.
+    /// Samples, with draws written to the archive as they come.
     fn sample(&self, progress: &dyn Progress) -> sshmc::Result<Fit> {
-        if self.whole.is_some() {
-            let kept = self.checkpoints()?;
-            let fit = sample::run_kept(&self.model, &self.settings, progress, &kept)?;
-            self.complete(&kept, &fit)?;
-            return Ok(fit);
-        }
-        let begin = || self.archive(self.settings.draws);
-        let archive = interrupt::forsake(self.output.staging(), begin)?;
-        let fit = sample::run(&self.model, &self.settings, progress)?;
-        fit.chains
-            .iter()
-            .try_for_each(|chain| archive.append(chain, Mark::default()).map(|_| ()))?;
+        let kept = self.checkpoints()?;
+        let fit = sample::run_kept(&self.model, &self.settings, progress, &kept)?;
+        self.complete(&kept, &fit)?;
         Ok(fit)
     }
 
@@ -134,13 +125,12 @@ impl Job {
 
     /// What an error of its run means to the user.
     fn failure(&self, error: sshmc::Error) -> Failure {
-        match (&self.whole, &error) {
-            (None, _) => Failure::running(error),
+        match &error {
             // A GPU that fails before anything was kept would fail there again.
-            (Some(_), sshmc::Error::Device(_)) if !has_states(self.output.staging()) => {
+            sshmc::Error::Device(_) if !has_states(self.output.staging()) => {
                 Failure::running(error)
             }
-            (Some(directory), _) => Failure::keeping(error, directory),
+            _ => Failure::keeping(error, &self.whole),
         }
     }
 
@@ -177,16 +167,13 @@ impl Job {
         screen: &mut Screen,
         write: impl FnOnce(&Finished<'_>) -> sshmc::Result<()>,
     ) -> Result<Summary, Failure> {
-        if self.whole.is_some() {
-            interrupt::finishing();
-            self.output.keep();
-        }
+        interrupt::finishing();
+        self.output.keep();
         let summary = Summary::new(fit);
         let seconds = begun.elapsed().as_secs_f64();
         let mut record = RunRecord::new(fit, self.command.clone(), self.subject.clone(), seconds);
         record.lgcp = self.lgcp.take();
-        let whole = self.whole.as_ref().map(|whole| as_typed([whole.display().to_string()]));
-        record.directory = whole.unwrap_or_default();
+        record.directory = as_typed([self.whole.display().to_string()]);
         let output = &self.output;
         let finished = Finished { fit, summary: &summary, output };
         output

@@ -114,10 +114,9 @@ impl Sv {
     /// Fits all series. Their directories are parts of one that appears when all are done.
     fn run_many(&self, all: &[Series]) -> Result<(), Failure> {
         let directory = self.common.directory("sv");
-        let kept = self.common.method.is_kept();
         let chosen = self.device(all)?;
-        let mut output = open(&directory, &self.common, &[&self.returns], kept, false)
-            .map_err(Failure::preparing)?;
+        let mut output =
+            open(&directory, &self.common, &[&self.returns], false).map_err(Failure::preparing)?;
         let mut screen = Screen::open(self.common.quiet);
         screen.tell(&format!("Fitting stochastic volatility to {} series.\n", all.len()))?;
         if let Some(notice) = &chosen.notice {

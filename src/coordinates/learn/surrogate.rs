@@ -46,6 +46,8 @@ pub(crate) struct Surrogate<'a> {
     transform: Transform,
     /// Prior mean and standard deviation of each coefficient.
     pub(crate) coefficients: Vec<(f64, f64)>,
+    /// Working values of the likelihood's own hyperparameters, where the model starts: any are valid.
+    own: Vec<f64>,
     eta: Vec<f64>,
     sites: Vec<f64>,
     basis: Vec<f64>,
@@ -55,13 +57,15 @@ impl<'a> Surrogate<'a> {
     /// None if the model is not one of a field on a grid whose sites are seen one by one.
     pub(crate) fn new(model: &'a Model, spectral: &'a Spectral) -> Option<Self> {
         let eta = model.start_predictor();
-        let Curvature::Sites(_) = model.likelihood().curvature(&eta) else { return None };
+        let own = model.own(&model.start());
+        let Curvature::Sites(_) = model.likelihood().curvature(&eta, &own) else { return None };
         let torus = spectral.torus();
         Some(Self {
             coefficients: model.mean().iter().map(|term| gaussian(model, term)).collect(),
             transform: Transform::new(torus),
             sites: vec![0.0; torus.sites()],
             basis: vec![0.0; torus.dim()],
+            own,
             eta,
             model,
             spectral,
@@ -97,7 +101,7 @@ impl<'a> Surrogate<'a> {
     }
 
     fn curvature(&self, eta: &[f64]) -> Vec<f64> {
-        match self.model.likelihood().curvature(eta) {
+        match self.model.likelihood().curvature(eta, &self.own) {
             Curvature::Sites(sites) => sites,
             Curvature::Blocks(_) => vec![0.0; eta.len()],
         }
@@ -141,7 +145,8 @@ impl<'a> Surrogate<'a> {
             for ((moved, &eta), &v) in self.eta.iter_mut().zip(eta).zip(spread) {
                 *moved = eta + node * v.sqrt();
             }
-            self.model.likelihood().evaluate(&self.eta, &mut self.sites);
+            let by_own = &mut vec![0.0; self.own.len()];
+            self.model.likelihood().evaluate(&self.eta, &self.own, &mut self.sites, by_own);
             axpy(weight, &self.sites, &mut g);
             axpy(weight, &self.curvature(&self.eta), &mut information);
         }

@@ -1,9 +1,14 @@
 //! Holds a value per pixel of a rectangle, such as elevation or population, and averages it over the cells of a grid.
 
 mod npy;
+#[cfg(feature = "archive")]
+mod tiff;
+#[cfg(not(feature = "archive"))]
+#[path = "no_tiff.rs"]
 mod tiff;
 mod xyz;
 
+#[cfg(feature = "archive")]
 pub use tiff::write_geotiff;
 
 use std::path::Path;

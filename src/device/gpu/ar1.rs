@@ -12,11 +12,11 @@
 //! | `gradient` | y; scans y forwards |
 //! | `follow` | what s, through Ty, says about the hyperparameters |
 
-use super::latents::{Block, Evaluation, Mean};
-use super::params::Ar1Prior;
+use super::latents::{Aim, Block, Evaluation};
+use super::params::{Ar1Prior, ChainParams};
 use super::recording::Recording;
 use super::requests::Plan;
-use super::stage::{Bound, Spec, wgsl};
+use super::stage::{Bound, Constant, Spec, wgsl};
 use super::state::{State, total};
 use super::{Gpu, WIDE};
 use crate::error::Result;
@@ -28,8 +28,10 @@ use std::borrow::Cow;
 /// Invocations of a workgroup, each with eight latents.
 const WORKGROUP: usize = 128;
 const CHUNK: usize = 8 * WORKGROUP;
-/// Sums of a workgroup over all stages, of which one stage has at most five.
+/// Sums of a workgroup over all stages, of which one stage has at most five; one more for each number the likelihood has of its own, after
+/// those of `series`.
 const SUMS: usize = 12;
+const SERIES_SUMS: usize = 5;
 const MOST_SUMS: usize = 5;
 /// Planes of the path, and scans.
 const PLANES: usize = 5;
@@ -41,17 +43,20 @@ pub(super) struct Ar1Block {
     lengths: Vec<usize>,
     chains: usize,
     chunks: usize,
-    priors: Vec<Ar1Prior>,
+    /// Numbers the likelihood has of its own.
+    own: usize,
+    params: ChainParams<Ar1Prior>,
     prior: wgpu::Buffer,
     sums: wgpu::Buffer,
     stages: [Bound; 5],
     learn: Bound,
 }
 
-/// The largest buffer of a chain of so many latents.
-pub(super) fn chain_bytes(dim: usize) -> u64 {
+/// The largest buffer of a chain of so many latents, whose likelihood has so many numbers of its own.
+pub(super) fn chain_bytes(dim: usize, own: usize) -> u64 {
     let (plane, chunks) = (4 * dim.next_multiple_of(4) as u64, dim.div_ceil(CHUNK) as u64);
-    (PLANES as u64 * plane).max(8 * SUMS as u64 * chunks).max(size_of::<Ar1Prior>() as u64)
+    let sums = 8 * (SUMS + own) as u64 * chunks;
+    (PLANES as u64 * plane).max(sums).max(ChainParams::<Ar1Prior>::chain_bytes(own))
 }
 
 /// A series that chains of the batch belong to.
@@ -64,19 +69,20 @@ impl Ar1Block {
     pub(super) fn new(
         state: &State,
         field: &wgpu::Buffer,
-        series: &[Series],
+        (series, own): (&[Series], usize),
         whose: Vec<usize>,
         reports_mean: bool,
     ) -> Result<Self> {
         let (gpu, dim, chains) = (&state.gpu, state.dim, state.chains);
         let chunks = dim.div_ceil(CHUNK);
-        let prior = gpu.buffer("hyperparameters", (size_of::<Ar1Prior>() * chains) as u64)?;
+        let chain = ChainParams::<Ar1Prior>::chain_bytes(own);
+        let prior = gpu.buffer("hyperparameters", chain * chains as u64)?;
         let data: Vec<[f32; 2]> = series.iter().flat_map(|one| one.twin.data.clone()).collect();
         let sites = gpu.buffer_of("data", &data)?;
         let path = gpu.buffer("paths", PLANES as u64 * state.plane())?;
         let ends = gpu.buffer("ends of chunks", 8 * (SCANS * chains * chunks) as u64)?;
-        let sums = gpu.buffer("sums", 8 * (SUMS * chains * chunks) as u64)?;
-        let size = Size { dim, stride: state.stride, chains, chunks };
+        let sums = gpu.buffer("sums", 8 * ((SUMS + own) * chains * chunks) as u64)?;
+        let size = Size { dim, stride: state.stride, chains, chunks, own };
         let site = series.first().map_or(Cow::Borrowed(""), |one| one.twin.wgsl.clone());
         let specs = specs(&size, site, reports_mean);
         let words = 4 * (dim * chains) as u64;
@@ -97,7 +103,8 @@ impl Ar1Block {
             lengths: whose.iter().map(|&k| series[k].length).collect(),
             chains,
             chunks,
-            priors: whose.iter().map(prior_of).collect(),
+            own,
+            params: ChainParams::new(whose.iter().map(prior_of).collect(), own),
             stages: [
                 bind(0, &[&prior, &path, &ends, &state.motion, latents], chunks, 8)?,
                 bind(1, &[&prior, &path, &ends, latents], chunks, 8)?,
@@ -112,10 +119,18 @@ impl Ar1Block {
     }
 }
 
+impl Ar1Block {
+    fn sum_bytes(&self) -> u64 {
+        8 * ((SUMS + self.own) * self.chains * self.chunks) as u64
+    }
+}
+
 impl Block for Ar1Block {
-    fn aim(&mut self, _gpu: &Gpu, chain: usize, w: &[f64], mean: &Mean) -> bool {
+    fn aim(&mut self, _gpu: &Gpu, chain: usize, to: Aim<'_>) -> bool {
+        let Aim { w, own: of_likelihood, mean } = to;
         let coefficient = mean.coefficient;
-        let prior = &mut self.priors[chain];
+        self.params.set(chain, of_likelihood.iter().map(|&own| two_floats(own)));
+        let prior = &mut self.params.heads[chain];
         let kappa = f64::from(prior.kappa);
         let (process, own) = (Process::at(kappa, w[0], w[1]), Process::at(0.0, w[0], w[1]));
         let rho = process.rho();
@@ -136,34 +151,36 @@ impl Block for Ar1Block {
     }
 
     fn inform(&mut self, chain: usize, kappa: f32, _first: f64) {
-        self.priors[chain].kappa = kappa;
+        self.params.heads[chain].kappa = kappa;
     }
 
-    fn upload(&self, gpu: &Gpu) {
-        gpu.upload(&self.prior, 0, &self.priors);
+    fn upload(&mut self, gpu: &Gpu) {
+        gpu.upload(&self.prior, 0, self.params.bytes());
     }
 
     fn evaluation(&self) -> Plan<'_> {
         Plan {
             stages: self.stages.each_ref().map(Some),
-            sums: [Some((&self.sums, 8 * (SUMS * self.chains * self.chunks) as u64)), None],
+            sums: [Some((&self.sums, self.sum_bytes())), None],
         }
     }
 
-    fn read(&self, chain: usize, w: &[f64], sums: &[[f32; 2]]) -> Evaluation {
-        let each = self.chunks * SUMS;
+    fn read(&self, chain: usize, w: &[f64], sums: &[[f32; 2]], found: &mut Evaluation) {
+        let all = SUMS + self.own;
+        let each = self.chunks * all;
         let own = &sums[chain * each..(chain + 1) * each];
-        let s: [f64; SUMS] = std::array::from_fn(|k| total(own.iter().skip(k).step_by(SUMS)));
-        let kappa = f64::from(self.priors[chain].kappa);
+        let sum = |k: usize| total(own.iter().skip(k).step_by(all));
+        let of_stages = |k: usize| if k < SERIES_SUMS { sum(k) } else { sum(k + self.own) };
+        let s: [f64; SUMS] = std::array::from_fn(of_stages);
+        let kappa = f64::from(self.params.heads[chain].kappa);
         let (process, prior) = (Process::at(kappa, w[0], w[1]), Process::at(0.0, w[0], w[1]));
         let steps = (self.lengths[chain] - 1) as f64;
         let half_log_det = |p: &Process| steps * p.log_scale + p.log_first;
-        Evaluation {
-            potential: s[0] + 0.5 * (s[2] + s[3]) + half_log_det(&prior) - half_log_det(&process),
-            by_w: by_w(&s, &process, &prior, steps),
-            by_coefficient: s[1] - kappa * s[11],
-            ..Evaluation::default()
-        }
+        found.potential =
+            s[0] + 0.5 * (s[2] + s[3]) + half_log_det(&prior) - half_log_det(&process);
+        found.by_w.extend(by_w(&s, &process, &prior, steps));
+        found.by_own.extend((SERIES_SUMS..SERIES_SUMS + self.own).map(sum));
+        found.by_coefficient = s[1] - kappa * s[11];
     }
 
     fn learn<'a>(&'a self, recording: &mut Recording<'a>) {
@@ -195,6 +212,7 @@ struct Size {
     stride: usize,
     chains: usize,
     chunks: usize,
+    own: usize,
 }
 
 /// The stages in order, then `learn`.
@@ -210,6 +228,7 @@ fn specs(size: &Size, site: Cow<'static, str>, reports_mean: bool) -> [Spec; 6] 
             ("STRIDE", size.stride.into()),
             ("CHAINS", size.chains.into()),
             ("CHUNKS", size.chunks.into()),
+            ("OWN", Constant::Fixed(size.own as u32)),
         ],
         read_only: read_only.to_vec(),
     };
@@ -227,6 +246,7 @@ fn specs(size: &Size, site: Cow<'static, str>, reports_mean: bool) -> [Spec; 6] 
     let meeting = summing(&[
         wgsl!("shared/elementary.wgsl"),
         wgsl!("shared/precise.wgsl"),
+        wgsl!("shared/own.wgsl"),
         wgsl!("ar1/series.wgsl"),
     ]);
     let mut series = spec("series", &meeting, &[true, false, false, true, false, false], WORKGROUP);
@@ -248,7 +268,16 @@ fn specs(size: &Size, site: Cow<'static, str>, reports_mean: bool) -> [Spec; 6] 
 /// The stages for a small problem, for tests that need no device.
 #[cfg(test)]
 pub(super) fn test_specs() -> Vec<Spec> {
-    let size = Size { dim: 1500, stride: 1500, chains: 3, chunks: 2 };
-    let sites = [wgsl!("site/stochvol.wgsl"), wgsl!("site/gaussian.wgsl")];
-    sites.map(|site| specs(&size, site.into(), false)).into_iter().flatten().collect()
+    let specs = |site: &'static str, own: usize| {
+        let size = Size { dim: 1500, stride: 1500, chains: 3, chunks: 2, own };
+        specs(&size, site.into(), false)
+    };
+    [
+        specs(wgsl!("site/stochvol.wgsl"), 0),
+        specs(wgsl!("site/gaussian.wgsl"), 0),
+        specs(wgsl!("site/learnt_noise.wgsl"), 1),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

@@ -1,6 +1,7 @@
 //! Holds an open GPU: its queue, its compiled stages, what it has cost so far, and whether it still works.
 
 use super::adapters::AdapterSummary;
+use super::mistake::mistake;
 use super::stage::{Spec, Stage};
 use crate::error::{DeviceError, Result};
 use std::collections::HashMap;
@@ -244,7 +245,8 @@ impl Gpu {
             return Ok(stage.clone());
         }
         self.counters.pipelines.fetch_add(1, Relaxed);
-        let stage = Arc::new(self.checked(spec.name, || Stage::compile(&self.device, spec))?);
+        let compiled = self.checked(spec.name, || Stage::compile(&self.device, spec));
+        let stage = Arc::new(compiled.map_err(|error| mistake(spec).unwrap_or(error))?);
         stages.insert(key, stage.clone());
         Ok(stage)
     }

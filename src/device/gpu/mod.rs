@@ -50,6 +50,7 @@ mod context;
 mod dense;
 mod field;
 mod latents;
+mod mistake;
 mod params;
 mod recording;
 mod requests;
@@ -57,6 +58,7 @@ mod self_test;
 mod spectral;
 mod stage;
 mod state;
+mod twin;
 
 pub use adapters::{AdapterSummary, list};
 pub(crate) use adapters::{Wanted, open};

@@ -24,7 +24,7 @@ pub(super) struct Motion {
     pub(super) length: u32,
 }
 
-/// Twin of `Prior` in `shaders/spectral/prior.wgsl`.
+/// Twin of `Prior` in `shaders/spectral/prior.wgsl`, but for the numbers that end it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub(super) struct SpectralPrior {
@@ -39,10 +39,9 @@ pub(super) struct SpectralPrior {
     pub(super) mean_first: f32,
     pub(super) zero: u32,
     pub(super) unused: u32,
-    pub(super) effects: [f32; 8],
 }
 
-/// Twin of `Prior` in `shaders/ar1/prior.wgsl`.
+/// Twin of `Prior` in `shaders/ar1/prior.wgsl`, but for the numbers that end it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub(super) struct Ar1Prior {
@@ -72,4 +71,47 @@ pub(super) struct Slab {
     pub(super) rows: u32,
     pub(super) zero: u32,
     pub(super) unused: u32,
+}
+
+/// What stages read of every chain: a struct that ends with numbers, of which the model decides how many.
+pub(super) struct ChainParams<T> {
+    pub(super) heads: Vec<T>,
+    /// The numbers in two floats, each in a vector of its own, which the layout of arrays asks for.
+    numbers: Vec<[f32; 4]>,
+    bytes: Vec<u8>,
+}
+
+/// Vectors that so many numbers take; an array has at least one.
+fn vectors(numbers: usize) -> usize {
+    numbers.max(1)
+}
+
+impl<T: Pod> ChainParams<T> {
+    pub(super) fn new(heads: Vec<T>, numbers: usize) -> Self {
+        let numbers = vec![[0.0; 4]; heads.len() * vectors(numbers)];
+        Self { heads, numbers, bytes: Vec::new() }
+    }
+
+    /// Bytes of a chain.
+    pub(super) fn chain_bytes(numbers: usize) -> u64 {
+        (size_of::<T>() + 16 * vectors(numbers)) as u64
+    }
+
+    /// Sets a chain's numbers.
+    pub(super) fn set(&mut self, chain: usize, values: impl Iterator<Item = [f32; 2]>) {
+        let each = self.numbers.len() / self.heads.len().max(1);
+        let own = self.numbers[chain * each..].iter_mut();
+        own.zip(values).for_each(|(to, [high, low])| *to = [high, low, 0.0, 0.0]);
+    }
+
+    /// All of it as the stages read it.
+    pub(super) fn bytes(&mut self) -> &[u8] {
+        let each = self.numbers.len() / self.heads.len().max(1);
+        self.bytes.clear();
+        for (head, numbers) in self.heads.iter().zip(self.numbers.chunks(each.max(1))) {
+            self.bytes.extend_from_slice(bytemuck::bytes_of(head));
+            self.bytes.extend_from_slice(bytemuck::cast_slice(numbers));
+        }
+        &self.bytes
+    }
 }

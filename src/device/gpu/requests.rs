@@ -6,7 +6,7 @@ use super::state::State;
 use super::{Gpu, stage::Bound};
 use crate::device::{Quantity, Reading};
 use crate::error::Result;
-use crate::hamiltonian::chain_rule;
+use crate::hamiltonian::{Derivatives, chain_rule};
 use crate::model::{Column, MeanTerm, Model};
 use std::sync::Arc;
 
@@ -133,6 +133,8 @@ struct Answer {
     by_phi: Vec<f64>,
     w: Vec<f64>,
     dw: Vec<f64>,
+    found: Evaluation,
+    by_own: Vec<f64>,
     by_coefficients: Vec<f64>,
 }
 
@@ -156,19 +158,27 @@ impl Answer {
             let (model, own) = (&models[b], b * m..(b + 1) * m);
             let phi = &request.phi[own.clone()];
             model.hyperparameters().working(phi, &mut self.w, &mut self.dw);
-            let p = model.structure().parameters();
-            let found = match request.kinetic {
-                true => block.read_kinetic(b, sums).unwrap_or_else(|| state.read_kinetic(b, sums)),
-                false => block.read(b, &self.w[..p], sums),
-            };
+            let found = &mut self.found;
+            found.clear();
             let by_phi = &mut self.by_phi[own];
-            let by_w = &found.by_w[..p];
             let density = if request.kinetic {
-                by_phi.iter_mut().zip(by_w).zip(&self.dw).for_each(|((o, by), dw)| *o = by * dw);
+                if !block.read_kinetic(b, sums, found) {
+                    found.potential = state.read_kinetic(b, sums);
+                }
+                let by_w = found.by_w.iter().zip(&self.dw);
+                by_phi.iter_mut().zip(by_w).for_each(|(o, (by, dw))| *o = by * dw);
                 0.0
             } else {
-                by_coefficients(model, &found, &mut self.by_coefficients);
-                chain_rule(model, phi, &self.dw, by_w, &self.by_coefficients, by_phi)
+                let of_likelihood = model.likelihood_parameters();
+                block.read(b, &self.w[..of_likelihood.start], sums, found);
+                refill(&mut self.by_own, of_likelihood.len(), 0.0);
+                found.potential +=
+                    model.likelihood().aside(&self.w[of_likelihood], &mut self.by_own);
+                self.by_own.iter_mut().zip(&found.by_own).for_each(|(by, more)| *by += more);
+                by_coefficients(model, found, &mut self.by_coefficients);
+                let (w, own) = (&found.by_w[..], &self.by_own[..]);
+                let by = Derivatives { w, own, coefficients: &self.by_coefficients };
+                chain_rule(model, phi, &self.dw, by, by_phi)
             };
             // A number that is none comes from an overflow: the point is outside what single precision reaches.
             let value = found.potential - density;

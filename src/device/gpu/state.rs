@@ -3,7 +3,6 @@
 //! Planes, each chain after chain: z, ∂U/∂z, r and the shift q in `state`; z and ∂U/∂z of the saved point in `saved`.
 
 use super::Gpu;
-use super::latents::Evaluation;
 use super::params::Motion;
 use super::recording::Recording;
 use super::requests::Plan;
@@ -128,9 +127,9 @@ impl State {
     }
 
     /// What the sums of that mean for a chain.
-    pub(super) fn read_kinetic(&self, chain: usize, sums: &[[f32; 2]]) -> Evaluation {
+    pub(super) fn read_kinetic(&self, chain: usize, sums: &[[f32; 2]]) -> f64 {
         let own = &sums[chain * self.groups..(chain + 1) * self.groups];
-        Evaluation { potential: 0.5 * total(own.iter()), ..Evaluation::default() }
+        0.5 * total(own.iter())
     }
 
     /// Remembers z and its gradient.

@@ -84,13 +84,17 @@ fn sentence(strange: &[&str], figures: usize) -> String {
 pub(super) fn lgcp(run: &Run, data: &LgcpRun) -> Result<String> {
     let fields = run.fields()?;
     let (counts, window) = (&data.counts, &data.window);
-    let predictive = Predictive { counts, window, seed: run.summary.seed };
+    let likelihood = data.likelihood;
+    let predictive = Predictive { counts, likelihood, window, seed: run.summary.seed };
+    let draw = |k: usize, (chain, place, field): (usize, usize, &[f32])| {
+        predictive.counts(k, field, &run.own(likelihood, chain, place))
+    };
     let observed = figures(counts.counts(), counts.observed());
     let predicted: Vec<[f64; 4]> = fields
         .spread(COUNTS)
         .into_iter()
         .enumerate()
-        .map(|(k, (_, _, field))| figures(&predictive.counts(k, field), counts.observed()))
+        .map(|(k, of)| figures(&draw(k, of), counts.observed()))
         .collect();
     let names =
         ["points in all", "empty cells", "most points in a cell", "variance ÷ mean of counts"];
@@ -110,9 +114,7 @@ pub(super) fn lgcp(run: &Run, data: &LgcpRun) -> Result<String> {
         .spread(PATTERNS)
         .into_iter()
         .enumerate()
-        .map(|(k, (_, _, field))| {
-            pairs.of(&predictive.some_places(k, &predictive.counts(k, field), POINTS))
-        })
+        .map(|(k, of)| pairs.of(&predictive.some_places(k, &draw(k, of), POINTS)))
         .collect();
     let chart = pair_chart(&pairs, &pairs.of(&places), &envelope);
     let caption = "Pair correlation g(r): how much more often points lie at distance r than by chance. Line: data; band: 90 % \

@@ -6,6 +6,7 @@
 use super::table;
 use crate::cli::airports;
 use sshmc::data::{Counts, Covariate, Pattern, Points, Resolution, Window};
+use sshmc::likelihood::CountLikelihood;
 use sshmc::model::{self, LgcpOptions, Model};
 use sshmc::random::{Purpose, Stream};
 use sshmc::simulate::{self, PatternTruth};
@@ -157,7 +158,9 @@ fn counts(grid: &Counts, x: &[f64], total: f64, seed: u64) -> Result<Counts> {
     let shift = (total / x.iter().map(|x| area * x.exp()).sum::<f64>()).ln();
     let x: Vec<f32> = x.iter().map(|x| (x + shift) as f32).collect();
     let window = Window::of_grid(grid.grid())?;
-    let drawn = Predictive { counts: grid, window: &window, seed }.counts(0, &x);
+    let likelihood = CountLikelihood::Poisson;
+    let predictive = Predictive { counts: grid, likelihood, window: &window, seed };
+    let drawn = predictive.counts(0, &x, &[]);
     Counts::from_vec(grid.grid().rows(), grid.grid().columns(), drawn)
 }
 

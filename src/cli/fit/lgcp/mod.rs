@@ -9,10 +9,11 @@ use super::{Finished, Job};
 use crate::cli::failure::Failure;
 use crate::cli::options::{Chosen, Common, KernelName, Origin, TorusSize, anisotropy};
 use crate::cli::screen::Screen;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use sshmc::Error;
 use sshmc::archive::{Axis, Variable};
 use sshmc::data::OutputDir;
+use sshmc::likelihood::CountLikelihood;
 use sshmc::model::{LgcpOptions, Model, lgcp};
 use sshmc::report::{FieldMoments, Level, LgcpRecord, Run, intensity_maps};
 use sshmc::structure::{Anisotropy, Sides};
@@ -21,8 +22,8 @@ use std::path::{Path, PathBuf};
 
 const AFTER_HELP: &str = "\
 Writes into DIR: report.html, to be read first; maps/ (GeoTIFF and PNG of the intensity's mean, sd, quantiles and exceedance
-probabilities, per unit of map area and exposure); summary.json; hyperparameters.csv (every draw of sigma, range, mu and the
-covariates' coefficients); field.csv (i, j, posterior mean and sd of the log intensity); draws.zarr (all draws, for
+probabilities, per unit of map area and exposure); summary.json; hyperparameters.csv (every draw of sigma, range, size, mu and
+the covariates' coefficients); field.csv (i, j, posterior mean and sd of the log intensity); draws.zarr (all draws, for
 ArviZ); and what was fitted: counts.csv, window.geojson, points.csv, run.json. state/ is what `sshmc extend` goes on from.
 
 Examples:
@@ -30,7 +31,26 @@ Examples:
   sshmc fit lgcp --points trees.csv --x-column east --y-column north --cell 25 --covariate elevation=dem.tif
   sshmc fit lgcp --counts forest/counts.csv --out forest-fit
   sshmc fit lgcp --counts counts.csv --mu 3.9 --prior 'sigma=half-normal(2)' --prior 'range=lognormal(-3,1)'
-  sshmc fit lgcp --counts counts.csv --exposure effort.csv";
+  sshmc fit lgcp --counts counts.csv --exposure effort.csv
+  sshmc fit lgcp --counts counts.csv --likelihood negative-binomial --prior 'size=lognormal(1,1)'";
+
+/// Laws of counts as typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LikelihoodName {
+    /// The variance of a count is its mean
+    Poisson,
+    /// It is the mean plus its square over `size`, which is learnt: for events that come in bunches within a cell
+    NegativeBinomial,
+}
+
+impl From<LikelihoodName> for CountLikelihood {
+    fn from(name: LikelihoodName) -> Self {
+        match name {
+            LikelihoodName::Poisson => CountLikelihood::Poisson,
+            LikelihoodName::NegativeBinomial => CountLikelihood::NegativeBinomial,
+        }
+    }
+}
 
 /// Options of an LGCP.
 #[derive(Args, Debug)]
@@ -44,6 +64,9 @@ pub(crate) struct Lgcp {
     /// Correlation function of the log intensity
     #[arg(long, value_enum, default_value_t = KernelName::Exponential, help_heading = "Model")]
     kernel: KernelName,
+    /// How counts scatter around the intensity
+    #[arg(long, value_enum, default_value_t = LikelihoodName::Poisson, help_heading = "Model")]
+    likelihood: LikelihoodName,
     /// Correlation that reaches RATIO times (1 to 10) further along ANGLE (degrees from the x axis towards the y axis) than
     /// across it; the range is then the longer one
     #[arg(
@@ -97,7 +120,8 @@ impl Lgcp {
         // The torus has at least four cells for each of the grid's.
         let cells = data.counts.grid().cells();
         let mut chosen = self.device(4 * cells).map_err(Failure::preparing)?;
-        let size = [4 * cells, cells, 3 + data.covariates.len()];
+        let of_likelihood = CountLikelihood::from(self.likelihood).hyperparameters().len();
+        let size = [4 * cells, cells, 3 + of_likelihood + data.covariates.len()];
         self.common.check_size(size, &chosen).map_err(Failure::preparing)?;
         let mut model = self.model(&data, &chosen).map_err(Failure::preparing)?;
         let gpu = chosen.device.is_gpu();
@@ -128,6 +152,7 @@ impl Lgcp {
             mu: self.mu,
             kernel: self.kernel.into(),
             anisotropy: self.anisotropy.unwrap_or(Anisotropy::NONE),
+            likelihood: self.likelihood.into(),
             covariates: data.covariates.clone(),
             priors: self.common.priors.clone(),
             sides: if chosen.device.is_gpu() { Sides::PowersOfTwo } else { Sides::Smooth },
@@ -166,6 +191,7 @@ impl Lgcp {
             mean_intensity: mean,
             levels: self.exceed.clone(),
             held_out: self.hold_out,
+            likelihood: self.likelihood.into(),
         };
         Ok((record, levels))
     }

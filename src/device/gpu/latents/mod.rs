@@ -6,7 +6,8 @@ mod snapshot;
 mod support;
 
 pub use block::MOST_COVARIATES;
-pub(super) use block::{Block, Evaluation, Mean};
+use block::Mean;
+pub(super) use block::{Aim, Block, Evaluation};
 
 use super::Gpu;
 use super::ar1::{Ar1Block, Series};
@@ -16,7 +17,7 @@ use super::recording::Recording;
 use super::requests::Requests;
 use super::spectral::SpectralBlock;
 use super::state::{Plane, State};
-use super::{ar1, field, spectral, state};
+use super::{ar1, field, spectral, state, twin};
 use crate::coordinates::Coordinates;
 use crate::device::Lane;
 use crate::draws::FieldPlan;
@@ -26,7 +27,7 @@ use crate::likelihood::SiteTwin;
 use crate::model::{Column, Model};
 use crate::structure::{Information, Structure};
 use std::sync::Arc;
-use support::Crew;
+use support::{Crew, no_stages};
 pub(crate) use support::{alike, supported};
 
 /// Latents of a batch of chains on a GPU.
@@ -78,6 +79,9 @@ impl GpuLatents {
         };
         let state = State::new(gpu, most(Structure::dim), lanes.len())?;
         let field = Field::new(gpu, &state.motion, most(Structure::sites), lanes.len())?;
+        for (model, twin) in &crew.models {
+            twin::check(gpu, model, twin)?;
+        }
         let block = block(&state, &field, crew)?;
         let motion = lanes.iter().map(|lane| still(seed, lane)).collect();
         let m = models.first().map_or(0, |model| model.hyperparameters().len());
@@ -147,13 +151,15 @@ impl GpuLatents {
         let m = self.w.len();
         for b in 0..self.chains.len() {
             let own = &phi[b * m..(b + 1) * m];
-            self.chains[b].phi.copy_from_slice(own);
-            let model = &self.chains[b].model;
-            let p = model.structure().parameters();
+            let chain = &mut self.chains[b];
+            chain.phi.copy_from_slice(own);
+            let model = &chain.model;
             model.hyperparameters().working(own, &mut self.w, &mut self.dw);
-            let mean = Mean::new(model, &self.w);
-            self.chains[b].mean = mean;
-            self.inside[b] = self.block.aim(&self.state.gpu, b, &self.w[..p], &mean);
+            chain.mean.set(model, &self.w);
+            let of_likelihood = model.likelihood_parameters();
+            let (w, own) = (&self.w[..of_likelihood.start], &self.w[of_likelihood]);
+            let to = Aim { w, own, mean: &chain.mean };
+            self.inside[b] = self.block.aim(&self.state.gpu, b, to);
         }
         self.block.upload(&self.state.gpu);
     }
@@ -219,14 +225,16 @@ fn block(state: &State, field: &Field, crew: Crew) -> Result<Box<dyn Block>> {
             let twin = &models[0].1;
             Box::new(SpectralBlock::new(state, field, spectral, &model, twin, centred)?)
         }
-        _ => {
+        Structure::Ar1(_) => {
+            let own = model.likelihood().parameters();
             let one = |(model, twin): (Arc<Model>, SiteTwin)| {
                 let length = model.structure().dim();
                 Series { length, twin }
             };
             let series: Vec<Series> = models.into_iter().map(one).collect();
-            Box::new(Ar1Block::new(state, field, &series, whose, model.reports_mean())?)
+            Box::new(Ar1Block::new(state, field, (&series, own), whose, model.reports_mean())?)
         }
+        Structure::Groups(_) | Structure::Dense(_) => return no_stages(model.structure()),
     })
 }
 
@@ -239,9 +247,13 @@ pub(crate) fn room(gpu: &Gpu, model: &Model, plan: &FieldPlan) -> usize {
         Structure::Spectral(field) => {
             let terms = model.mean().iter();
             let covariates = terms.filter(|term| matches!(term.column, Column::Values(_)));
-            spectral::room(field, covariates.count(), largest)
+            let numbers = [covariates.count(), model.likelihood().parameters()];
+            spectral::room(field, numbers, largest)
         }
-        _ => (largest / ar1::chain_bytes(dim)) as usize,
+        Structure::Ar1(_) => {
+            (largest / ar1::chain_bytes(dim, model.likelihood().parameters())) as usize
+        }
+        Structure::Groups(_) | Structure::Dense(_) => 0,
     };
     let bytes = state::chain_bytes(dim).max(field::chain_bytes(plan));
     let bytes = bytes.max(size_of::<Motion>() as u64);

@@ -1,4 +1,4 @@
-//! Does what a sampler asks for through the [`Latents`] seam.
+//! Does what a sampler asks for through the seam of [`Latents`](crate::device::Latents).
 
 use super::super::field::{Moments, weigh};
 use super::super::recording::Recording;
@@ -6,11 +6,11 @@ use super::super::state::Plane;
 use super::GpuLatents;
 use super::supported;
 use crate::coordinates::Coordinates;
-use crate::device::{Flow, LatentState, Latents, Quantity, Reading};
+use crate::device::{Flow, Keep, LatentState, Learn, Move, Quantity, Reading, Record};
 use crate::draws::{FieldDraws, FieldPlan};
 use crate::error::Result;
 
-impl Latents for GpuLatents {
+impl Move for GpuLatents {
     fn chains(&self) -> usize {
         self.chains.len()
     }
@@ -141,7 +141,9 @@ impl Latents for GpuLatents {
     fn gradients(&self, chain: usize) -> u64 {
         self.chains[chain].gradients
     }
+}
 
+impl Learn for GpuLatents {
     fn change(&mut self, chain: usize, coordinates: &Coordinates, phi: &mut [f64]) -> Result<()> {
         supported(&self.chains[chain].model, coordinates, &self.mass)?;
         self.chains[chain].phi.copy_from_slice(phi);
@@ -151,10 +153,6 @@ impl Latents for GpuLatents {
         self.state.write(Plane::Z, chain, &z);
         self.chains[chain].fresh = false;
         Ok(())
-    }
-
-    fn field(&mut self, chain: usize, out: &mut [f64]) {
-        self.field.read(chain, out);
     }
 
     fn latents_and_score(&mut self, chain: usize, x: &mut [f64], g: &mut [f64]) {
@@ -206,6 +204,12 @@ impl Latents for GpuLatents {
     fn forget(&mut self) {
         self.observed = 0;
     }
+}
+
+impl Record for GpuLatents {
+    fn field(&mut self, chain: usize, out: &mut [f64]) {
+        self.field.read(chain, out);
+    }
 
     fn choose(&mut self, plans: &[&FieldPlan]) -> Result<()> {
         self.draws = 0;
@@ -245,7 +249,9 @@ impl Latents for GpuLatents {
     fn deliver(&mut self, draws: &mut [FieldDraws]) {
         self.field.drain(draws);
     }
+}
 
+impl Keep for GpuLatents {
     fn snapshot(&mut self, chain: usize) -> Result<LatentState> {
         self.state_of(chain)
     }

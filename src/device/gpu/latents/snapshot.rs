@@ -27,7 +27,7 @@ impl GpuLatents {
             x,
             g,
             constant: observed.constant,
-            effects: observed.effects.to_vec(),
+            effects: observed.effects.clone(),
             draws: self.draws,
             fields,
         };
@@ -54,7 +54,7 @@ impl GpuLatents {
             self.field.write_sums(chain, state.field.len(), &kept.fields)?;
             let observed = &mut self.observed_means[chain];
             observed.constant = kept.constant;
-            observed.effects.iter_mut().zip(&kept.effects).for_each(|(to, from)| *to = *from);
+            observed.effects.clone_from(&kept.effects);
             (self.observed, self.draws) = (kept.observed, kept.draws);
         }
         let own = &mut self.chains[chain];

@@ -46,14 +46,21 @@ pub(crate) fn supported(
     }
 }
 
+/// Refuses a structure that only the CPU computes with.
+pub(super) fn no_stages<T>(structure: &Structure) -> Result<T> {
+    let what = match structure {
+        Structure::Groups(_) => "a model with groups of coefficients",
+        Structure::Dense(_) => "a prior with a dense covariance",
+        Structure::Spectral(_) => "a field on a grid",
+        Structure::Ar1(_) => "a series",
+    };
+    refuse(what, "its prior has no stages there", CPU)
+}
+
 /// Whether the model's prior and mean have stages.
 fn check_prior(model: &Model) -> Result<()> {
-    let nothing = "its prior has no stages there";
     let grid = match model.structure() {
-        Structure::Groups(_) => {
-            return refuse("a model with groups of coefficients", nothing, CPU);
-        }
-        Structure::Dense(_) => return refuse("a prior with a dense covariance", nothing, CPU),
+        Structure::Groups(_) | Structure::Dense(_) => return no_stages(model.structure()),
         Structure::Spectral(field) if !field.table().layout().is_quarter() => {
             return refuse(
                 "a field with a slanting direction",
@@ -70,9 +77,13 @@ fn check_prior(model: &Model) -> Result<()> {
         let why = "only a field on a grid has stages for them there";
         return refuse("a series with covariates", why, CPU);
     }
-    if count > MOST_COVARIATES {
-        let why = format!("there is room for {MOST_COVARIATES} there");
-        return refuse(format!("a mean with {count} covariates"), &why, CPU);
+    let own = model.likelihood().parameters();
+    if count + own > MOST_COVARIATES {
+        let why = format!("there is room for {MOST_COVARIATES} of both there");
+        let what = format!(
+            "a mean with {count} covariates and a likelihood with {own} hyperparameters of its own"
+        );
+        return refuse(what, &why, CPU);
     }
     Ok(())
 }

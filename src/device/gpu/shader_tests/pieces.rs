@@ -193,6 +193,52 @@ fn exponentials_in_two_floats_are_good_to_some_parts_in_a_thousand_million() {
     assert!(biased.abs() > 1e-10, "the mean does not see a wrong coefficient: {biased:e}");
 }
 
+/// Relative errors of log(1 + x) in two floats, and where.
+fn logarithm_errors(change: (&str, &str)) -> Vec<(f64, f32)> {
+    let at: Vec<f32> = sweep(1e-6, 1.0);
+    let input: Vec<[u32; 8]> = at.iter().map(|x| [x.to_bits(), 0, 0, 0, 0, 0, 0, 0]).collect();
+    let probe = "let e = logarithm_1p_pair(vec2f(bitcast<f32>(a.x), 0.0));
+        return vec4u(bitcast<u32>(e.x), bitcast<u32>(e.y), 0u, 0u);";
+    let got = run(probe, &input, change);
+    let error = |(got, x): (&[u32; 4], &f32)| {
+        let [high, rest] = [got[0], got[1]].map(|bits| f64::from(f32::from_bits(bits)));
+        let error = (high + rest) / f64::from(*x).ln_1p() - 1.0;
+        (if error.is_nan() { f64::INFINITY } else { error }, *x)
+    };
+    got.iter().zip(&at).map(error).collect()
+}
+
+/// What is beyond the second term of the series is at most a three-hundredth of it and in one float: some roundings of 2⁻²⁴ of that, and of
+/// division, are 1e-9.
+#[test]
+fn logarithms_of_one_more_in_two_floats_are_good_to_some_parts_in_a_thousand_million() {
+    let (right, mean) = worst_and_mean(&logarithm_errors(AS_IT_IS));
+    let (wrong, _) = worst_and_mean(&logarithm_errors(("2.00000000e-1", "1.99990000e-1")));
+    eprintln!("logarithm_1p_pair: {:.2e}, on average {mean:e}", right.0);
+    judge("logarithm_1p_pair", right, wrong, 1.0);
+}
+
+/// The worst absolute error of log v in two floats, in units of 2^-28: it is as good as the exponential it
+/// is made with.
+fn worst_logarithm(change: (&str, &str)) -> (f64, f32) {
+    let at: Vec<f32> = sweep(1e-6, 3e4);
+    let input: Vec<[u32; 8]> = at.iter().map(|x| [x.to_bits(), 0, 0, 0, 0, 0, 0, 0]).collect();
+    let probe = "let e = logarithm_pair(bitcast<f32>(a.x));
+        return vec4u(bitcast<u32>(e.x), bitcast<u32>(e.y), 0u, 0u);";
+    let errors = run(probe, &input, change).into_iter().zip(&at).map(|(got, x)| {
+        let [high, rest] = [got[0], got[1]].map(|bits| f64::from(f32::from_bits(bits)));
+        let error = (high + rest - f64::from(*x).ln()).abs() * 2f64.powi(28);
+        (if error.is_nan() { f64::INFINITY } else { error }, *x)
+    });
+    errors.fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a })
+}
+
+#[test]
+fn logarithms_in_two_floats_are_as_good_as_exponentials() {
+    let wrong = worst_logarithm(("1.66666667e-1", "1.66666e-1"));
+    judge("logarithm_pair", worst_logarithm(AS_IT_IS), wrong, 1.0);
+}
+
 /// The worst error of a point of the circle, in units of 2^-24.
 fn worst_turn(change: (&str, &str)) -> (f64, f32) {
     let quarters = (0..8u32).flat_map(|k| [-1, 0, 1].map(|by| (k << 29).wrapping_add_signed(by)));

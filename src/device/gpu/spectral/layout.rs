@@ -1,11 +1,11 @@
 //! Says how large everything is and how the work is cut into workgroups.
 
-use super::super::params::SpectralPrior;
+use super::super::params::{ChainParams, SpectralPrior};
 use super::super::{Gpu, WORKGROUP};
 use crate::error::{DeviceError, Result};
 use crate::structure::{NODES, Torus};
 
-/// Sums of a workgroup of `analyse` and of `sites`, each with one more for every covariate.
+/// Sums of a workgroup of `analyse` and of `sites`, each with one more for every covariate, the latter also for what a likelihood has of its own.
 pub(super) const LATENT_SUMS: usize = 7;
 pub(super) const SITE_SUMS: usize = 2;
 pub(super) const KINETIC_SUMS: usize = 2;
@@ -22,6 +22,8 @@ pub(super) struct Layout {
     pub(super) torus: Torus,
     pub(super) chains: usize,
     pub(super) covariates: usize,
+    /// Numbers the likelihood has of its own.
+    pub(super) own: usize,
     /// Rows of the window, one more if odd.
     pub(super) rows: usize,
     pub(super) columns_cut: Cut,
@@ -57,16 +59,26 @@ impl Cut {
 }
 
 impl Layout {
-    pub(super) fn new(torus: Torus, chains: usize, covariates: usize) -> Self {
+    pub(super) fn new(torus: Torus, chains: usize, [covariates, own]: [usize; 2]) -> Self {
         let rows = torus.rows.next_multiple_of(2);
         Self {
             torus,
             chains,
             covariates,
+            own,
             rows,
             columns_cut: Cut::new(torus.p1, torus.half2()),
             rows_cut: Cut::new(torus.p2, rows / 2),
         }
+    }
+
+    /// Numbers a chain brings besides those that all chains do.
+    pub(super) fn numbers(&self) -> usize {
+        self.covariates + self.own
+    }
+
+    pub(super) fn prior_bytes(&self) -> u64 {
+        ChainParams::<SpectralPrior>::chain_bytes(self.numbers()) * self.chains as u64
     }
 
     pub(super) fn quarter(&self) -> usize {
@@ -78,7 +90,7 @@ impl Layout {
     }
 
     pub(super) fn site_bytes(&self) -> u64 {
-        8 * (self.rows_cut.groups * (SITE_SUMS + self.covariates) * self.chains) as u64
+        8 * (self.rows_cut.groups * (SITE_SUMS + self.numbers()) * self.chains) as u64
     }
 
     /// Workgroups that add up a chain's kinetic energy where the mass is not one.
@@ -105,9 +117,8 @@ impl Layout {
 
     /// The largest buffer that grows with the chains, but for the table.
     pub(super) fn most_bytes(&self) -> u64 {
-        let prior = (size_of::<SpectralPrior>() * self.chains) as u64;
         let sums = self.latent_bytes().max(self.site_bytes()).max(self.kinetic_bytes());
-        self.work_bytes().max(self.spectrum_bytes()).max(sums).max(prior)
+        self.work_bytes().max(self.spectrum_bytes()).max(sums).max(self.prior_bytes())
     }
 
     fn work(&self) -> usize {

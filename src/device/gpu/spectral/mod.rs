@@ -14,8 +14,8 @@ mod stages;
 pub(super) use stages::test_specs;
 
 use super::Gpu;
-use super::latents::{Block, Evaluation, MOST_COVARIATES, Mean};
-use super::params::SpectralPrior;
+use super::latents::{Aim, Block, Evaluation};
+use super::params::{ChainParams, SpectralPrior};
 use super::recording::Recording;
 use super::requests::Plan;
 use super::state::{State, total};
@@ -31,9 +31,10 @@ use stages::{Buffers, Covariates, Stages};
 /// Panels of the table kept on the device if they fit: the posterior of a range rarely spans more.
 const SLOTS: usize = 32;
 
-/// How many chains of a field there is room for in buffers of `largest` bytes.
-pub(super) fn room(spectral: &Spectral, covariates: usize, largest: u64) -> usize {
-    let layout = Layout::new(spectral.torus(), 1, covariates);
+/// How many chains of a field with so many covariates, whose likelihood has so many numbers of its own, there is room for in buffers of
+/// `largest` bytes.
+pub(super) fn room(spectral: &Spectral, numbers: [usize; 2], largest: u64) -> usize {
+    let layout = Layout::new(spectral.torus(), 1, numbers);
     let panels = (largest / layout.panel_bytes()) as usize;
     // Chains may be at as many places of the table, unless all of it is there.
     let tables = if spectral.table().panels() <= panels { usize::MAX } else { panels };
@@ -44,7 +45,7 @@ pub(super) fn room(spectral: &Spectral, covariates: usize, largest: u64) -> usiz
 pub(super) struct SpectralBlock {
     layout: Layout,
     spectral: Spectral,
-    priors: Vec<SpectralPrior>,
+    params: ChainParams<SpectralPrior>,
     /// q of the first latent.
     first: Vec<f64>,
     buffers: Buffers,
@@ -65,14 +66,14 @@ impl SpectralBlock {
     ) -> Result<Self> {
         let (gpu, chains, torus) = (&state.gpu, state.chains, spectral.torus());
         let covariates = Covariates::new(model);
-        let layout = Layout::new(torus, chains, covariates.count);
+        let own = model.likelihood().parameters();
+        let layout = Layout::new(torus, chains, [covariates.count, own]);
         layout.check(gpu)?;
         let panel = layout.panel_bytes();
         let room = (gpu.largest() / panel) as usize;
         let slots = spectral.table().panels().min(SLOTS.min(room).max(chains));
-        let prior = (size_of::<SpectralPrior>() * chains) as u64;
         let buffers = Buffers {
-            prior: gpu.buffer("hyperparameters", prior)?,
+            prior: gpu.buffer("hyperparameters", layout.prior_bytes())?,
             table: gpu.buffer("table of eigenvalues", panel * slots as u64)?,
             latent_sums: gpu.buffer("sums over latents", layout.latent_bytes())?,
             site_sums: gpu.buffer("sums over sites", layout.site_bytes())?,
@@ -80,9 +81,9 @@ impl SpectralBlock {
         let kind = [centred, model.reports_mean()];
         Ok(Self {
             stages: Stages::new(state, field, &layout, &buffers, (twin, &covariates), kind)?,
+            params: ChainParams::new(vec![SpectralPrior::default(); chains], layout.numbers()),
             layout,
             spectral: spectral.clone(),
-            priors: vec![SpectralPrior::default(); chains],
             first: vec![0.0; chains],
             buffers,
             slots: Slots::new(slots),
@@ -109,11 +110,13 @@ impl SpectralBlock {
 }
 
 impl Block for SpectralBlock {
-    fn aim(&mut self, gpu: &Gpu, chain: usize, w: &[f64], mean: &Mean) -> bool {
-        let prior = &mut self.priors[chain];
+    fn aim(&mut self, gpu: &Gpu, chain: usize, to: Aim<'_>) -> bool {
+        let Aim { w, own, mean } = to;
+        let effects = mean.effects.iter().map(|&c| [c as f32, 0.0]);
+        self.params.set(chain, effects.chain(own.iter().map(|&own| two_floats(own))));
+        let prior = &mut self.params.heads[chain];
         let coefficient = mean.coefficient;
         prior.mean = two_floats(mean.constant);
-        prior.effects.iter_mut().zip(mean.effects).for_each(|(to, c)| *to = c as f32);
         // Subtracted here, in f64: the two are large and nearly equal.
         let pull = f64::from(prior.kappa) * coefficient * self.constant;
         prior.first = (self.first[chain] - pull) as f32;
@@ -136,12 +139,12 @@ impl Block for SpectralBlock {
     }
 
     fn inform(&mut self, chain: usize, kappa: f32, first: f64) {
-        self.priors[chain].kappa = kappa;
+        self.params.heads[chain].kappa = kappa;
         self.first[chain] = first;
     }
 
-    fn upload(&self, gpu: &Gpu) {
-        gpu.upload(&self.buffers.prior, 0, &self.priors);
+    fn upload(&mut self, gpu: &Gpu) {
+        gpu.upload(&self.buffers.prior, 0, self.params.bytes());
     }
 
     fn evaluation(&self) -> Plan<'_> {
@@ -161,9 +164,9 @@ impl Block for SpectralBlock {
         }
     }
 
-    fn read(&self, chain: usize, w: &[f64], sums: &[[f32; 2]]) -> Evaluation {
-        let Layout { columns_cut, rows_cut, covariates, .. } = self.layout;
-        let (latent_sums, site_sums) = (LATENT_SUMS + covariates, SITE_SUMS + covariates);
+    fn read(&self, chain: usize, w: &[f64], sums: &[[f32; 2]], found: &mut Evaluation) {
+        let Layout { columns_cut, rows_cut, covariates, own, .. } = self.layout;
+        let (latent_sums, site_sums) = (LATENT_SUMS + covariates, SITE_SUMS + covariates + own);
         let (of_latents, of_sites) = sums.split_at(self.layout.latent_bytes() as usize / 8);
         let add = |values: &[[f32; 2]], groups: usize, each: usize, k: usize| {
             let own = &values[chain * groups * each..(chain + 1) * groups * each];
@@ -171,20 +174,16 @@ impl Block for SpectralBlock {
         };
         let latent = |k| add(of_latents, columns_cut.groups, latent_sums, k);
         let site = |k| add(of_sites, rows_cut.groups, site_sums, k);
-        let kappa = f64::from(self.priors[chain].kappa);
+        let kappa = f64::from(self.params.heads[chain].kappa);
         let by_w = [latent(1) + latent(4), 0.5 * (latent(2) + latent(5))];
         let [by_sigma, by_range] = self.lost(w);
-        let mut by_effects = [0.0; MOST_COVARIATES];
-        for (k, by) in by_effects[..covariates].iter_mut().enumerate() {
-            *by = site(SITE_SUMS + k) - kappa * latent(LATENT_SUMS + k);
-        }
+        let by_effect = |k| site(SITE_SUMS + k) - kappa * latent(LATENT_SUMS + k);
+        found.by_effects.extend((0..covariates).map(by_effect));
+        found.by_own.extend((0..own).map(|k| site(SITE_SUMS + covariates + k)));
         let rest = by_w[0] * by_sigma + by_w[1] * by_range;
-        Evaluation {
-            potential: site(0) + 0.5 * (latent(0) + latent(3)) + rest,
-            by_w,
-            by_coefficient: site(1) - kappa * self.constant * latent(6),
-            by_effects,
-        }
+        found.by_w.extend(by_w);
+        found.potential = site(0) + 0.5 * (latent(0) + latent(3)) + rest;
+        found.by_coefficient = site(1) - kappa * self.constant * latent(6);
     }
 
     fn kinetic(&self) -> Option<Plan<'_>> {
@@ -195,14 +194,17 @@ impl Block for SpectralBlock {
         })
     }
 
-    fn read_kinetic(&self, chain: usize, sums: &[[f32; 2]]) -> Option<Evaluation> {
-        self.stages.kinetic.as_ref()?;
+    fn read_kinetic(&self, chain: usize, sums: &[[f32; 2]], found: &mut Evaluation) -> bool {
+        if self.stages.kinetic.is_none() {
+            return false;
+        }
         let each = self.layout.kinetic_groups() * KINETIC_SUMS;
         let own = &sums[chain * each..(chain + 1) * each];
         let sum = |k| total(own.iter().skip(k).step_by(KINETIC_SUMS));
         let (energy, by_range) = (sum(0), sum(1));
-        let by_w = [energy, 0.5 * by_range];
-        Some(Evaluation { potential: 0.5 * energy, by_w, ..Evaluation::default() })
+        found.by_w.extend([energy, 0.5 * by_range]);
+        found.potential = 0.5 * energy;
+        true
     }
 
     fn learn<'a>(&'a self, recording: &mut Recording<'a>) {

@@ -129,6 +129,7 @@ fn constants(layout: &Layout, cut: &Cut, centred: bool) -> Vec<(&'static str, Co
         ("NODES", NODES.into()),
         ("NORM", norm.into()),
         ("COVARIATES", Constant::Fixed(layout.covariates as u32)),
+        ("OWN", Constant::Fixed(layout.own as u32)),
     ]
 }
 
@@ -175,7 +176,12 @@ fn specs(layout: &Layout, site: Cow<'static, str>, centred: bool, reports_mean: 
     );
     let mut sites = spec(
         "sites",
-        &[&TRANSFORM, &SUM, &[wgsl!("shared/precise.wgsl"), wgsl!("spectral/sites.wgsl")]],
+        &[
+            &TRANSFORM,
+            &SUM,
+            &[wgsl!("shared/precise.wgsl"), wgsl!("shared/own.wgsl")],
+            &[wgsl!("spectral/sites.wgsl")],
+        ],
         constants(layout, &layout.rows_cut, centred),
         &[true, true, true, true, false, false, false],
     );
@@ -238,11 +244,13 @@ pub(in super::super) fn test_specs() -> Vec<Spec> {
         wgsl!("site/stochvol.wgsl"),
         wgsl!("site/nothing.wgsl"),
     ];
-    let all = sites.map(|site| specs(&Layout::new(torus, 3, 0), site.into(), false, true));
-    let centred = specs(&Layout::new(torus, 3, 0), sites[0].into(), true, true);
-    let covariates = specs(&Layout::new(torus, 3, 6), sites[0].into(), false, true);
+    let all = sites.map(|site| specs(&Layout::new(torus, 3, [0, 0]), site.into(), false, true));
+    let centred = specs(&Layout::new(torus, 3, [0, 0]), sites[0].into(), true, true);
+    let covariates = specs(&Layout::new(torus, 3, [6, 0]), sites[0].into(), false, true);
+    let own = wgsl!("site/negative_binomial.wgsl");
+    let own = specs(&Layout::new(torus, 3, [2, 1]), own.into(), false, true);
     // The longest lines that the portable limits allow.
     let longest = Torus { rows: 1024, columns: 1000, p1: 2048, p2: 2048 };
-    let longest = specs(&Layout::new(longest, 3, 6), sites[0].into(), false, true);
-    all.into_iter().chain([centred, covariates, longest]).flatten().collect()
+    let longest = specs(&Layout::new(longest, 3, [6, 0]), sites[0].into(), false, true);
+    all.into_iter().chain([centred, covariates, own, longest]).flatten().collect()
 }
